@@ -39,3 +39,21 @@ export interface AuditRow extends AuditEntry {
   /** Of the answer. null: the operation did not end. */
   status: number | null;
 }
+
+export interface AdminStore {
+  createAdminToken(token: NewAdminToken): Promise<void>;
+  findAdminToken(hash: string): Promise<AdminToken | undefined>;
+  /** Oldest first, with revoked and expired ones. */
+  listAdminTokens(): Promise<AdminToken[]>;
+  /** Sets `revokedAt` if it is null. Resolves to undefined if no token has this ID. */
+  revokeAdminToken(id: string, at: number): Promise<AdminToken | undefined>;
+  /** Sets `lastUsedAt`, unless it is later already. */
+  touchAdminToken(id: string, at: number): Promise<void>;
+  /** Resolves to the ID of the new row. */
+  beginAudit(entry: AuditEntry): Promise<number>;
+  endAudit(id: number, status: number): Promise<void>;
+  /** Newest first, with IDs below `before`. */
+  listAudit(before: number, most: number): Promise<AuditRow[]>;
+  /** Deletes what is older. */
+  pruneAudit(before: number): Promise<void>;
+}

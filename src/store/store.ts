@@ -3,7 +3,7 @@
 // damaged, or stays locked for too long.
 import type { Cancellation } from '../cancellation.ts';
 import type { ProtocolName } from '../canonical/request.ts';
-import type { AdminToken, AuditEntry, AuditRow, NewAdminToken } from './admin-records.ts';
+import type { AdminStore, AuditEntry } from './admin-records.ts';
 import type { TokenTotals, UsageRow } from './usage-columns.ts';
 
 export type Permission = ProtocolName;
@@ -194,21 +194,8 @@ export interface Batch {
   number: number;
 }
 
-export interface Store {
-  /** The name of the database in messages: the file's path, or the URL without its password. */
-  readonly location: string;
-  /** When the database was made: differs from that of another database at the same location. */
-  readonly createdAt: number;
-  /** The key of stored items, which all gateways on the database share: 32 bytes. Throws StoreError. */
-  itemKey(): Buffer;
-
-  /** Counts one more request of the key's account in the current hour, if the count is below `limit`, which is the limit of
-   *  `key.tier`. Exact for any number of servers on one database; the promise resolves after the commit. `now` is the caller's
-   *  time: a database server uses its own, so that the clocks of its clients do not matter. */
-  admit(key: AdmissionKey, limit: number, now: number): Promise<AdmissionCount>;
-  /** Requests admitted in that hour. */
-  used(accountId: number, hour: number): Promise<number>;
-
+/** Accounts and their keys. */
+export interface KeyStore {
   /** Finds a key by its hash (hex). Revoked and expired keys are found too. Without a promise if the key is known now; never throws. */
   findKey(hash: string): Key | undefined | Promise<Key | undefined>;
   /** Creates the account (with `tier`) if it is new, then the key. Resolves to the stored key. One transaction. */
@@ -221,14 +208,13 @@ export interface Store {
   revokeKey(id: string, at: number): Promise<Key | undefined>;
   /** Sets a later expiry. A revoked key stays revoked. */
   extendKey(id: string, expiresAt: number): Promise<void>;
-
   /** Creates a key in place of another, which expires at `until` at the latest. Resolves to undefined, and changes nothing, if no
    *  valid key has this ID. One transaction. */
   replaceKey(id: string, by: ReplacementKey, until: number): Promise<ReplacedKey | undefined>;
-
-  findAccount(name: string): Promise<Account | undefined>;
   /** Deletes the keys of `gateway run` that ended before that time. */
   pruneKeys(before: number): Promise<void>;
+
+  findAccount(name: string): Promise<Account | undefined>;
   /** Oldest first, which is the order of their numbers: of those after `after`, at most `most`. `keys`: without the ended ones of
    *  `gateway run`. */
   listAccounts(after?: number, most?: number): Promise<(Account & { keys: number })[]>;
@@ -241,13 +227,26 @@ export interface Store {
    *  removal that was interrupted after the account was deleted. The account's number is never used again. Resolves to undefined
    *  if no account has this name. */
   removeAccount(name: string): Promise<Account | undefined>;
+}
 
+/** Requests counted against the limit of an hour. */
+export interface AdmissionStore {
+  /** Counts one more request of the key's account in the current hour, if the count is below `limit`, which is the limit of
+   *  `key.tier`. Exact for any number of servers on one database; the promise resolves after the commit. `now` is the caller's
+   *  time: a database server uses its own, so that the clocks of its clients do not matter. */
+  admit(key: AdmissionKey, limit: number, now: number): Promise<AdmissionCount>;
+  /** Requests admitted in that hour. */
+  used(accountId: number, hour: number): Promise<number>;
+  /** Admissions of each hour, oldest first, of one account or of all. Hours without admissions are left out. The window begins at
+   *  the start of the hour that contains `since`, as it does for totals, so that both cover the same time. */
+  admissionsByHour(accountId: number | undefined, since: number): Promise<HourAdmissions[]>;
+}
+
+/** Requests that ended, one by one and summed up. */
+export interface UsageStore {
   /** Adds the rows and sets `lastUsedAt` of their keys. One transaction for the batch, which changes nothing if its writer has
    *  written it or a later one. */
   recordUsage(rows: readonly UsageRow[], batch?: Batch): Promise<void>;
-  /** Admissions of each hour, oldest first, of one account or of all. Hours without admissions are left out. Here and in the
-   *  totals, the window begins at the start of the hour that contains `since`, so that both cover the same time. */
-  admissionsByHour(accountId: number | undefined, since: number): Promise<HourAdmissions[]>;
   /** A usage row counts in the hour in which its request ended, an admission in the hour in which it began. */
   totals(accountId: number | undefined, since: number): Promise<Totals>;
   /** The totals of each group, of one account or of all accounts, in one query. */
@@ -261,14 +260,25 @@ export interface Store {
   passRequests(window: RequestWindow, count: number): Promise<RequestPlace | undefined>;
   /** Oldest first. */
   findRequests(query: RequestIdQuery): Promise<StoredRequest[]>;
+  /** Deletes usage rows and hourly counts older than `keep` milliseconds, in small steps, so that no request waits. Age is
+   *  measured from the newest recorded time if `now` is later, so that a wrong clock deletes nothing; the newest hour stays. */
+  prune(now: number, keep: number): Promise<void>;
+}
+
+/** Targets that servers on this database avoid. */
+export interface HealthStore {
   /** Stores the targets that a server avoids, and removes those that have recovered. One transaction. */
   publishHealth(unhealthy: readonly TargetHealth[], recovered: readonly string[]): Promise<void>;
   /** Targets that some server on this database avoids at `now`. */
   listHealth(now: number): Promise<TargetHealth[]>;
-  /** Deletes usage rows and hourly counts older than `keep` milliseconds, in small steps, so that no request waits. Age is
-   *  measured from the newest recorded time if `now` is later, so that a wrong clock deletes nothing; the newest hour stays. */
-  prune(now: number, keep: number): Promise<void>;
-  /** Writes items, except those of removed accounts, replaces those with the same id, then deletes the oldest until both bounds hold. One transaction. */
+}
+
+/** Content that accounts can request again. */
+export interface ItemStore {
+  /** The key of stored items, which all gateways on the database share: 32 bytes. Throws StoreError. */
+  itemKey(): Buffer;
+  /** Writes items, except those of removed accounts, replaces those with the same id, then deletes the oldest until both bounds
+   *  hold. One transaction. */
   storeItems(items: readonly StoredItem[], bounds: ItemBounds): Promise<void>;
   /** The account's items of these ids that have not expired at `now`, in the order of `ids`, up to the one with which their data
    *  has `mostBytes`. */
@@ -284,21 +294,14 @@ export interface Store {
   deleteItems(accountId: number, ids: readonly string[]): Promise<number>;
   /** Deletes expired items, in small steps. */
   pruneItems(now: number): Promise<void>;
-  createAdminToken(token: NewAdminToken): Promise<void>;
-  findAdminToken(hash: string): Promise<AdminToken | undefined>;
-  /** Oldest first, with revoked and expired ones. */
-  listAdminTokens(): Promise<AdminToken[]>;
-  /** Sets `revokedAt` if it is null. Resolves to undefined if no token has this ID. */
-  revokeAdminToken(id: string, at: number): Promise<AdminToken | undefined>;
-  /** Sets `lastUsedAt`, unless it is later already. */
-  touchAdminToken(id: string, at: number): Promise<void>;
-  /** Resolves to the ID of the new row. */
-  beginAudit(entry: AuditEntry): Promise<number>;
-  endAudit(id: number, status: number): Promise<void>;
-  /** Newest first, with IDs below `before`. */
-  listAudit(before: number, most: number): Promise<AuditRow[]>;
-  /** Deletes what is older. */
-  pruneAudit(before: number): Promise<void>;
+}
+
+/** The database as a whole. */
+export interface Store extends KeyStore, AdmissionStore, UsageStore, HealthStore, ItemStore, AdminStore {
+  /** The name of the database in messages: the file's path, or the URL without its password. */
+  readonly location: string;
+  /** When the database was made: differs from that of another database at the same location. */
+  readonly createdAt: number;
   /** All records as of one moment, in batches, in the order of StoredRecord's types. */
   exportRecords(): AsyncIterable<readonly StoredRecord[]>;
   /** Writes all records in one transaction, then their sums. Resolves to false, without a change, if the database holds a record.
