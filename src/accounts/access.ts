@@ -10,9 +10,10 @@ import {
   type Permission,
   type ReplacedKey,
   type ReplacementKey,
-  type Store,
   StoreError,
   type AdmissionCount,
+  type KeyStore,
+  type AdmissionStore,
 } from '../store/store.ts';
 import { LEASE_ID } from '../store/rows.ts';
 import { GatewayError, type Admission, LONG_WAIT_S } from '../errors.ts';
@@ -50,7 +51,7 @@ export interface KeySpec extends Pick<
 }
 
 interface Dependencies {
-  store: Store;
+  store: KeyStore;
   clock: Clock;
   ids: Ids;
 }
@@ -117,7 +118,7 @@ export function authenticate(
     /** In order: the first header that is present counts. */
     keyHeaders: readonly KeyHeader[];
   },
-  store: Store,
+  store: KeyStore,
   now: number,
 ): Key | Promise<Key> {
   const { headers, endpoint, keyHeaders } = request;
@@ -183,7 +184,7 @@ const MAX_TIER_CHANGES = 3;
 /** Rejects with GatewayError: 429 if the limit of the hour is reached, 401 if the key ended meanwhile, 503 if the database is
  *  not available. */
 export async function admit(
-  store: Pick<Store, 'admit'>,
+  store: Pick<AdmissionStore, 'admit'>,
   key: Key,
   tiers: ReadonlyMap<string, number>,
   clock: Clock,

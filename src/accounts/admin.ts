@@ -3,8 +3,13 @@
 // one.
 import { isoTime, type Clock } from '../clock.ts';
 import { type Ids, withoutKeys } from '../ids.ts';
-import type { AdminScope, AdminToken, NewAdminToken, AuditEntry } from '../store/admin-records.ts';
-import type { Store } from '../store/store.ts';
+import type {
+  AdminScope,
+  AdminToken,
+  NewAdminToken,
+  AuditEntry,
+  AdminStore,
+} from '../store/admin-records.ts';
 import { hashKey } from './access.ts';
 import type { Logger } from '../log.ts';
 
@@ -23,7 +28,7 @@ export function looksLikeToken(text: string): boolean {
 
 /** Rejects with StoreError. */
 export async function createAdminToken(
-  { store, clock, ids }: { store: Store; clock: Clock; ids: Ids },
+  { store, clock, ids }: { store: AdminStore; clock: Clock; ids: Ids },
   spec: { label: string | null; scope: AdminScope; expiresAt: number | null },
 ): Promise<{ token: NewAdminToken; plaintext: string }> {
   const plaintext = TOKEN_PREFIX + ids.random(SECRET_LENGTH);
@@ -70,7 +75,7 @@ export const LOCAL = 'local';
 type Audited = Omit<AuditEntry, 'at' | 'detail'> & { detail?: string };
 
 export interface AuditParts {
-  store: Pick<Store, 'beginAudit' | 'endAudit'>;
+  store: AdminStore;
   clock: Clock;
   log: Pick<Logger, 'error'>;
 }

@@ -7,8 +7,7 @@ import { hashKey } from '../accounts/access.ts';
 import { looksLikeToken } from '../accounts/admin.ts';
 import type { Clock } from '../clock.ts';
 import type { SiteExchange } from '../gateway/exchange.ts';
-import type { AdminScope } from '../store/admin-records.ts';
-import type { Store } from '../store/store.ts';
+import type { AdminScope, AdminStore } from '../store/admin-records.ts';
 import { Problem } from './reply.ts';
 import { isSameSecret, type Session, type Sessions } from './sessions.ts';
 import { isIPv6 } from 'node:net';
@@ -36,7 +35,11 @@ const MOST_KNOWN = 256;
 const TOUCH_MS = 60_000;
 const LONGEST_COOKIES = 8192;
 
-export function createAuthenticator(deps: { store: Store; clock: Clock; sessions: Sessions }): Authenticator {
+export function createAuthenticator(deps: {
+  store: AdminStore;
+  clock: Clock;
+  sessions: Sessions;
+}): Authenticator {
   const { store, clock, sessions } = deps;
   const tokenThrottle = createThrottle(clock);
   const browserThrottle = createThrottle(clock);

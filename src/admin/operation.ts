@@ -8,8 +8,8 @@ import type { Ids } from '../ids.ts';
 import type { HeaderList, SiteExchange } from '../gateway/exchange.ts';
 import type { Logger } from '../log.ts';
 import type { Routing } from '../routing/routing.ts';
-import type { AdminScope } from '../store/admin-records.ts';
-import type { Store } from '../store/store.ts';
+import type { AdminScope, AdminStore } from '../store/admin-records.ts';
+import type { KeyStore, AdmissionStore, UsageStore, HealthStore } from '../store/store.ts';
 import type { Authenticator, Caller } from './authenticate.ts';
 import type { Events } from './events.ts';
 import { Problem } from './reply.ts';
@@ -39,7 +39,7 @@ export interface AdminParts {
   effective: () => Promise<{ file: string | null; values: readonly EffectiveValue[] }>;
   /** The settings of each tool for this gateway. */
   connect: (to: ConnectTarget) => Promise<readonly ConnectFacts[]>;
-  store: Store;
+  store: KeyStore & AdmissionStore & UsageStore & HealthStore & AdminStore;
   routing: Routing;
   /** Resolves when the search for local servers is over. */
   discovered: Promise<void>;

@@ -209,7 +209,7 @@ function createParts(options: AppOptions, traces: TraceExporter | undefined): Pa
     ...(log.isOff === true ? [] : [createRequestLog(log)]),
     createItemRecorder(items, () => state.config.responses.store),
   ];
-  const deps: GatewayDeps = {
+  const deps: Parts['deps'] = {
     current: state,
     observers: [
       ...observers,

@@ -8,6 +8,7 @@ import type { Metrics } from '../observe/metrics/metrics.ts';
 import type { TraceExporter } from '../observe/traces.ts';
 import type { UsageRecorder } from '../observe/records.ts';
 import type { GatewayServer } from '../server/server.ts';
+import type { Store } from '../store/store.ts';
 import type { UsageSpool } from '../store/usage-spool.ts';
 import type { Clock } from '../clock.ts';
 import { builtinProvider, SIM_URL } from '../config/providers.ts';
@@ -55,7 +56,7 @@ export interface Served {
 
 /** All parts of one gateway, and what changes while it runs. */
 export interface Parts {
-  deps: GatewayDeps;
+  deps: GatewayDeps & { store: Store };
   server: GatewayServer;
   admin: AdminDoor;
   usage: UsageRecorder;

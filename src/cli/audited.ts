@@ -1,7 +1,7 @@
 // What commands change has its row in the audit, as what the admin API changes.
 import type { KeySpec } from '../accounts/access.ts';
-import type { AuditEntry } from '../store/admin-records.ts';
-import type { Key, Store } from '../store/store.ts';
+import type { AuditEntry, AdminStore } from '../store/admin-records.ts';
+import type { Key, KeyStore } from '../store/store.ts';
 import type { Context } from './context.ts';
 
 /** Characters of an ID in the audit. */
@@ -32,7 +32,7 @@ export async function auditEntry(
 /** A change that a user of this machine makes with a command: it has its row in the audit, as one of the admin API has. Rejects, and
  *  changes nothing, if the row cannot be written. */
 export async function auditedChange<Value>(
-  store: Store,
+  store: AdminStore,
   { clock, stderr }: Pick<Context, 'clock' | 'stderr'>,
   { action, detail, change, statusOf = () => 200 }: Change<Value>,
 ): Promise<Value> {
@@ -55,7 +55,7 @@ async function userName(): Promise<string> {
   }
 }
 
-export async function createAuditedKey(store: Store, context: Changing, spec: KeySpec) {
+export async function createAuditedKey(store: KeyStore & AdminStore, context: Changing, spec: KeySpec) {
   const { createKey } = await import('../accounts/access.ts');
   const { isoTime } = await import('../clock.ts');
   const { account, tier, label, permissions, models, expiresAt } = spec;
@@ -68,7 +68,11 @@ export async function createAuditedKey(store: Store, context: Changing, spec: Ke
 }
 
 /** undefined: there is no such key. */
-export function revokeAuditedKey(store: Store, context: Changing, id: string): Promise<Key | undefined> {
+export function revokeAuditedKey(
+  store: KeyStore & AdminStore,
+  context: Changing,
+  id: string,
+): Promise<Key | undefined> {
   return auditedChange(store, context, {
     action: 'revokeKey',
     detail: { id },

@@ -59,6 +59,6 @@ export async function withReadStore<Result>(
 }
 
 /** Every command that writes prints its database on stderr, so that the user notices a wrong one. */
-export function sayWritten(context: Context, store: Store): void {
+export function sayWritten(context: Context, store: Pick<Store, 'location'>): void {
   say(context.stderr, `written to ${clean(store.location)}`);
 }

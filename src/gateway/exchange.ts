@@ -10,7 +10,7 @@ import type { StreamNotices } from '../protocols/interface/stream.ts';
 import type { ProviderClient } from '../providers/client.ts';
 import type { Routing } from '../routing/routing.ts';
 import type { SealedItems } from '../store/items/sealed-items.ts';
-import type { Store } from '../store/store.ts';
+import type { KeyStore, AdmissionStore } from '../store/store.ts';
 import type { DatabaseHealth } from './database-health.ts';
 import type { Observer } from './trace.ts';
 
@@ -99,7 +99,7 @@ export interface InFlightLimit {
 export interface GatewayDeps {
   /** A change of the file replaces the configuration; a request reads it once. */
   current: { readonly config: Config };
-  store: Store;
+  store: KeyStore & AdmissionStore;
   /** What accounts may ask for again, and what is sealed for them. */
   items: SealedItems;
   routing: Routing;

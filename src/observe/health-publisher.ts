@@ -3,7 +3,7 @@ import type { Clock } from '../clock.ts';
 import type { Logger } from '../log.ts';
 import { withoutKeys } from '../ids.ts';
 import type { Health } from '../routing/health.ts';
-import type { Store, TargetHealth } from '../store/store.ts';
+import type { TargetHealth, HealthStore } from '../store/store.ts';
 
 /** A published open breaker is valid for this time, and published again before it ends. */
 const VALID_MS = 60_000;
@@ -20,7 +20,7 @@ export function unhealthyTargets(health: Health, clock: Clock): TargetHealth[] {
 /** The returned function compares the current health with what was published last, and publishes the difference. */
 export function createHealthPublisher(deps: {
   health: Health;
-  store: Store;
+  store: HealthStore;
   clock: Clock;
   log: Logger;
 }): () => Promise<void> {

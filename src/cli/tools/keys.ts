@@ -4,7 +4,8 @@
 import { isValid } from '../../accounts/terms.ts';
 import { hashKey, looksLikeKey } from '../../accounts/access.ts';
 import { PROTOCOL_NAMES } from '../../canonical/request.ts';
-import type { Store } from '../../store/store.ts';
+import type { AdminStore } from '../../store/admin-records.ts';
+import type { KeyStore } from '../../store/store.ts';
 import { CliError } from '../../cli-error.ts';
 import { LOCAL_ACCOUNT, LOCAL_TIER, type Context } from '../context.ts';
 import { KEY_VARIABLE } from '../../tools/setups.ts';
@@ -29,7 +30,11 @@ interface KeyLease {
   end(): Promise<void>;
 }
 
-export async function leaseKey(store: Store, context: Changing, label: string): Promise<KeyLease> {
+export async function leaseKey(
+  store: KeyStore & AdminStore,
+  context: Changing,
+  label: string,
+): Promise<KeyLease> {
   const { clock } = context;
   let expiresAt = clock.now() + LIFE_MS;
   const { key, plaintext } = await createAuditedKey(store, context, {
@@ -70,11 +75,7 @@ export interface ToolKey {
 export const NO_KEY = 'sk-gw-…';
 
 /** Throws CliError if the text is not a key, or the key is not valid any more. */
-export async function givenKey(
-  text: string,
-  store: Pick<Store, 'findKey'>,
-  context: Context,
-): Promise<ToolKey> {
+export async function givenKey(text: string, store: KeyStore, context: Context): Promise<ToolKey> {
   if (!looksLikeKey(text)) {
     throw new CliError(
       `the key that was given is not one of a gateway (sk-gw-…); unset ${KEY_VARIABLE}, or give another`,
@@ -87,7 +88,11 @@ export async function givenKey(
   return { plaintext: text, id: key?.id ?? null, made: false };
 }
 
-export async function newKey(store: Store, context: Context, title: string): Promise<ToolKey> {
+export async function newKey(
+  store: KeyStore & AdminStore,
+  context: Context,
+  title: string,
+): Promise<ToolKey> {
   const { key, plaintext } = await createAuditedKey(store, context, localKey(title, null));
   return { plaintext, id: key.id, made: true, label: title };
 }

@@ -2,7 +2,7 @@
 import type { Served } from '../../app/parts.ts';
 import type { Config, ProviderConfig } from '../../config/config.ts';
 import { SIM_MODELS } from '../../sim/behaviours.ts';
-import type { Store } from '../../store/store.ts';
+import type { KeyStore, Store } from '../../store/store.ts';
 import { LOCAL_ACCOUNT, version, type Context } from '../context.ts';
 import { clean, createStyle, printLines, shellWord, widthOf, type Style } from './style.ts';
 import { limitText } from './sentences.ts';
@@ -13,7 +13,7 @@ import { displayWidth, wrapText, wrapWords } from './table.ts';
 interface Running {
   app: Served;
   config: Config;
-  store: Store;
+  store: KeyStore & Pick<Store, 'location'>;
   /** The plaintext of a key that this start created. */
   firstKey: string | undefined;
   /** The process, if it is not this one. */
@@ -182,7 +182,7 @@ const BODY_INDENT = ' '.repeat(6);
 const MAX_NAMED = 5;
 
 /** How to create a key: an existing one cannot be shown again. */
-async function keyLines(store: Store, config: Config, page: Page): Promise<string[]> {
+async function keyLines(store: KeyStore, config: Config, page: Page): Promise<string[]> {
   const { style, width } = page;
   const accounts = await store.listAccounts();
   const [first] = accounts;

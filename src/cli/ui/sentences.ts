@@ -3,7 +3,7 @@ import { CliError } from '../../cli-error.ts';
 import type { Config } from '../../config/config.ts';
 import { isLoopback } from '../../loopback.ts';
 import { plural } from '../../plural.ts';
-import type { Store } from '../../store/store.ts';
+import type { KeyStore } from '../../store/store.ts';
 import type { Context } from '../context.ts';
 import { say } from './lines.ts';
 import { clean, formatCount, shellWord } from './style.ts';
@@ -40,7 +40,7 @@ export async function unknownTool(
 
 const MAX_NAMED = 5;
 
-export async function unknownAccount(store: Pick<Store, 'listAccounts'>, name: string): Promise<CliError> {
+export async function unknownAccount(store: Pick<KeyStore, 'listAccounts'>, name: string): Promise<CliError> {
   const accounts = await store.listAccounts();
   const known = accounts.map((account) => account.name);
   let otherwise = 'see: gateway accounts list';
@@ -50,7 +50,11 @@ export async function unknownAccount(store: Pick<Store, 'listAccounts'>, name: s
 }
 
 /** Warns of a new name that people confuse with another account's: the two accounts would have separate limits. */
-export async function warnOfLookalike(account: string, store: Store, { stderr }: Context): Promise<void> {
+export async function warnOfLookalike(
+  account: string,
+  store: Pick<KeyStore, 'listAccounts'>,
+  { stderr }: Context,
+): Promise<void> {
   const { lookalike } = await import('../args/key-warnings.ts');
   const names = (await store.listAccounts()).map(({ name }) => name);
   const other = lookalike(

@@ -7,7 +7,7 @@ import type { Logger } from '../../log.ts';
 import { createItemCipher, type ItemCipher } from './cipher.ts';
 import { partIdsOf, partsOf } from './parts.ts';
 import { ItemQueue, nameOf, WaitingItem } from './queue.ts';
-import type { ItemBounds, Store, StoredItem } from '../store.ts';
+import type { ItemBounds, ItemStore, StoredItem } from '../store.ts';
 
 const MIB = 1024 * 1024;
 const BOUNDS: ItemBounds = { account: 64 * MIB, all: 1024 * MIB };
@@ -72,7 +72,7 @@ export interface SealedItems {
 }
 
 export interface SealedItemsOptions {
-  store: Pick<Store, 'itemKey' | 'storeItems' | 'findItems' | 'extendItems' | 'deleteItems'>;
+  store: Omit<ItemStore, 'pruneItems'>;
   /** Milliseconds, from the current configuration. */
   keepMs: () => number;
   clock: Clock;
@@ -168,7 +168,7 @@ function inSteps(ids: readonly string[]): string[][] {
 }
 
 interface WriteOptions {
-  store: Pick<Store, 'storeItems'>;
+  store: Pick<ItemStore, 'storeItems'>;
   cipher: ItemCipher;
   keepMs: number;
   bounds: ItemBounds;
@@ -203,7 +203,7 @@ async function writeInSteps(
 }
 
 interface ReadOptions {
-  store: Pick<Store, 'findItems'>;
+  store: Pick<ItemStore, 'findItems'>;
   cipher: ItemCipher;
   now: number;
 }

@@ -7,9 +7,9 @@ import type {
   NewKey,
   ReplacedKey,
   ReplacementKey,
-  Store,
   AdmissionCount,
   AdmissionKey,
+  KeyStore,
 } from '../store.ts';
 import type { Connection } from './connection.ts';
 import type { Db } from './driver.ts';
@@ -88,15 +88,15 @@ export function prepareKeys(db: Db) {
   };
 }
 
-type KeyStore = Pick<
-  Store,
+type Keys = Pick<
+  KeyStore,
   'findKey' | 'createKey' | 'listKeys' | 'listKeysAfter' | 'revokeKey' | 'replaceKey' | 'extendKey'
 >;
 
 export function keysOf({
   run,
   runNow,
-}: Pick<Connection<ReturnType<typeof prepareKeys>>, 'run' | 'runNow'>): KeyStore {
+}: Pick<Connection<ReturnType<typeof prepareKeys>>, 'run' | 'runNow'>): Keys {
   return {
     findKey: (hash) => runNow((sql) => sql.findKey(hash)),
     createKey: (key) => run((sql) => sql.createKey(key)),

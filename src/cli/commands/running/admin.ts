@@ -1,7 +1,7 @@
 // `gateway admin tokens`: create, list and revoke tokens of the admin API. Only `create` has the plaintext, and prints it once.
 import { Option, type Command } from 'commander';
 import { isoTime } from '../../../clock.ts';
-import type { AdminScope, AdminToken } from '../../../store/admin-records.ts';
+import type { AdminScope, AdminToken, AdminStore } from '../../../store/admin-records.ts';
 import type { Store } from '../../../store/store.ts';
 import { parseExpiry, parseName } from '../../args/values.ts';
 import { CliError } from '../../../cli-error.ts';
@@ -103,7 +103,7 @@ async function createToken(options: CreateOptions, store: Store, context: Contex
   ]);
 }
 
-async function listTokens(options: Options, store: Store, context: Context): Promise<void> {
+async function listTokens(options: Options, store: AdminStore, context: Context): Promise<void> {
   const tokens = await store.listAdminTokens();
   if (options.json) {
     const { tokenJson } = await import('../../../accounts/admin.ts');

@@ -5,7 +5,7 @@ import { HOUR_MS, isoTime } from '../../../clock.ts';
 import type { Config } from '../../../config/config.ts';
 import type { GatewayStatus, WorkerStatus } from '../../../control/calls.ts';
 import { plural } from '../../../plural.ts';
-import { StoreError, type Store, type TargetHealth } from '../../../store/store.ts';
+import { StoreError, type TargetHealth, type KeyStore, type AdmissionStore } from '../../../store/store.ts';
 import type { Context } from '../../context.ts';
 import { lookUpGateways, noneRuns } from '../../running.ts';
 import { say } from '../../ui/lines.ts';
@@ -90,7 +90,7 @@ async function readDatabase(config: Config, context: Context): Promise<Known> {
   }
 }
 
-async function hoursOf(store: Store, config: Config, now: number): Promise<Hour[]> {
+async function hoursOf(store: KeyStore & AdmissionStore, config: Config, now: number): Promise<Hour[]> {
   const hour = now - (now % HOUR_MS);
   const [accounts, admissions] = await Promise.all([
     store.listAccounts(),

@@ -14,7 +14,8 @@ import {
   isInstalled,
   type ConnectTool,
 } from '../../../tools/connected-tools.ts';
-import type { Store } from '../../../store/store.ts';
+import type { AdminStore } from '../../../store/admin-records.ts';
+import type { KeyStore } from '../../../store/store.ts';
 import { CliError } from '../../../cli-error.ts';
 import { ProgramEnd, type Context } from '../../context.ts';
 import { say } from '../../ui/lines.ts';
@@ -233,7 +234,7 @@ const KEY_TEXT = /sk-gw-(?:[0-9A-Za-z]{40,128}|…)/g;
 
 async function write(
   { tool, facts, planned, connection }: Planned,
-  store: Store,
+  store: KeyStore & AdminStore,
   run: Run,
 ): Promise<Written> {
   const { context, connections } = run;
@@ -265,7 +266,10 @@ async function write(
   }
 }
 
-async function keyGiven(store: Store, { options, context }: Run): Promise<ToolKey | undefined> {
+async function keyGiven(
+  store: KeyStore & AdminStore,
+  { options, context }: Run,
+): Promise<ToolKey | undefined> {
   const { givenKey } = await import('../../tools/keys.ts');
   const { KEY_VARIABLE } = await import('../../../tools/setups.ts');
   const text = options.keyStdin === true ? await context.readInput?.() : context.env[KEY_VARIABLE];
@@ -275,7 +279,7 @@ async function keyGiven(store: Store, { options, context }: Run): Promise<ToolKe
 }
 
 /** Whether the key of a connection, which --write made, is still accepted. */
-async function works({ key }: Connection, store: Store, { clock }: Context): Promise<boolean> {
+async function works({ key }: Connection, store: KeyStore, { clock }: Context): Promise<boolean> {
   if (key === null || !key.made) return false;
   const known = (await store.listKeys()).find(({ id }) => id === key.id);
   return known !== undefined && isValid(known, clock.now());

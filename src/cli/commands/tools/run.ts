@@ -4,7 +4,7 @@ import type { Command } from 'commander';
 import { HOUR_MS } from '../../../clock.ts';
 import type { Config } from '../../../config/config.ts';
 import { plural } from '../../../plural.ts';
-import type { Store } from '../../../store/store.ts';
+import type { KeyStore, AdmissionStore } from '../../../store/store.ts';
 import type { Environment } from '../../../environment.ts';
 import { CliError } from '../../../cli-error.ts';
 import { LOCAL_ACCOUNT, ProgramEnd, type Context } from '../../context.ts';
@@ -194,7 +194,11 @@ function lineOf({ name }: Choice, { url }: ReachedGateway, model: ReachedModel):
 }
 
 /** What the account of the tool may still ask for this hour; undefined: there is no limit. */
-async function limitLine(store: Store, config: Config, { clock }: Context): Promise<string | undefined> {
+async function limitLine(
+  store: KeyStore & AdmissionStore,
+  config: Config,
+  { clock }: Context,
+): Promise<string | undefined> {
   const account = await store.findAccount(LOCAL_ACCOUNT);
   if (account === undefined) return undefined;
   const limit = limitOf(account.tier, config.tiers);

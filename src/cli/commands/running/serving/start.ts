@@ -4,7 +4,8 @@ import { PROTOCOL_NAMES } from '../../../../canonical/request.ts';
 import type { Config } from '../../../../config/config.ts';
 import type { Logger, SharedLog } from '../../../../log.ts';
 import { plural } from '../../../../plural.ts';
-import type { Store } from '../../../../store/store.ts';
+import type { AdminStore } from '../../../../store/admin-records.ts';
+import type { KeyStore } from '../../../../store/store.ts';
 import { CliError } from '../../../../cli-error.ts';
 import { LOCAL_ACCOUNT, LOCAL_TIER, type Context } from '../../../context.ts';
 import { sayUsed, usedFile } from '../../../ui/consent.ts';
@@ -112,7 +113,7 @@ export function sayUnwritten(rows: number, logger: Logger, database: string, { s
 /** Creates a key of the account `local` if there is no file and no person has a key: nobody could use the gateway otherwise. */
 export async function createFirstKey(
   config: Config,
-  store: Store,
+  store: KeyStore & AdminStore,
   context: Context,
 ): Promise<string | undefined> {
   const accounts = await store.listAccounts();
