@@ -14,7 +14,7 @@ import { didYouMeanAll } from '../src/config/did-you-mean.ts';
 import { GatewayError } from '../src/errors.ts';
 import { errorOf } from '../src/gateway/outbound/fallback-policy.ts';
 import { headerList, headerText } from '../src/gateway/reply/response-headers.ts';
-import { readRequest } from '../src/gateway/inbound/read-request.ts';
+import { ownArrival, readRequest } from '../src/gateway/inbound/read-request.ts';
 import { redact } from '../src/providers/redact.ts';
 import { withoutKeys } from '../src/ids.ts';
 import { pageTitle } from '../src/protocols/shared/failures/provider-error.ts';
@@ -440,7 +440,7 @@ const ON_TEXT: Record<string, (text: string) => unknown> = {
   },
   'a body': (text) => {
     try {
-      return readRequest(protocols.chat, Buffer.from(`{"messages":${text}`));
+      return readRequest(ownArrival(protocols.chat), Buffer.from(`{"messages":${text}`));
     } catch (error) {
       return error;
     }

@@ -3,7 +3,7 @@
 // 100,000.
 import { beforeAll, describe, expect, it, vi } from 'vitest';
 import { GatewayError } from '../src/errors.ts';
-import { readRequest, type Inbound } from '../src/gateway/inbound/read-request.ts';
+import { ownArrival, readRequest, type Inbound } from '../src/gateway/inbound/read-request.ts';
 import { buildRequest } from '../src/gateway/outbound/build-request.ts';
 import type { JsonObject } from '../src/canonical/json.ts';
 import type { ProtocolName } from '../src/canonical/request.ts';
@@ -80,7 +80,7 @@ const bodyOf = (from: ProtocolName, make: Make, items: number): Buffer =>
   Buffer.from(JSON.stringify({ model: 'm', ...QUESTION[from], ...make(items) }));
 
 const readAs = (from: ProtocolName, bytes: Buffer): Inbound | undefined =>
-  tried(() => readRequest(protocols[from], bytes));
+  tried(() => readRequest(ownArrival(protocols[from]), bytes));
 
 const STEPS = ['read', 'routed', 'resolved', 'decoded', 'chat', 'messages', 'responses'] as const;
 

@@ -1,13 +1,11 @@
 // How many tokens a request has: counted by the provider if it can, else estimated. A provider's error is never the answer.
 import { readBody } from '../providers/exchange.ts';
-import { providerUrl } from '../providers/url.ts';
 import { authenticate } from '../accounts/access.ts';
 import { GatewayError } from '../errors.ts';
-import type { Protocol } from '../protocols/interface/protocol.ts';
-import type { TokenCounting } from '../protocols/interface/features.ts';
-import type { Target } from '../routing/catalog.ts';
+import type { TokenCount } from '../protocols/interface/endpoint.ts';
+import { protocolFor, type Target } from '../routing/catalog.ts';
 import type { RoutingQuery } from '../routing/resolve.ts';
-import { routingQuery, readRequest, type Inbound } from './inbound/read-request.ts';
+import { routingQuery, readRequest, type Arrival, type Inbound } from './inbound/read-request.ts';
 import { resolveReferences } from './inbound/stored-references.ts';
 import { ClientGone, type Exchange, type GatewayDeps } from './exchange.ts';
 import { buildRequest } from './outbound/build-request.ts';
@@ -17,14 +15,13 @@ const MAX_REPLY = 64 * 1024;
 
 /** Writes the count. Throws GatewayError for the client's own mistakes. */
 export async function countTokens(
-  { protocol, counting }: { protocol: Protocol; counting: TokenCounting },
+  arrival: Arrival & { endpoint: TokenCount },
   exchange: Exchange,
   deps: GatewayDeps,
 ): Promise<void> {
-  const endpoint = protocol.name;
-  const { keyHeaders } = protocol.client;
+  const { protocol, endpoint: counting } = arrival;
   const key = await authenticate(
-    { headers: exchange.headers, endpoint, keyHeaders },
+    { headers: exchange.headers, endpoint: protocol.name, keyHeaders: protocol.client.keyHeaders },
     deps.store,
     deps.clock.now(),
   );
@@ -32,7 +29,7 @@ export async function countTokens(
   const release = deps.inFlightLimit.enter(config, exchange.arrivedInTime);
   try {
     const { maxValues } = config.limits;
-    const inbound = readRequest(protocol, await exchange.readBody(), maxValues, counting.readEnvelope);
+    const inbound = readRequest(arrival, await exchange.readBody(), maxValues);
     const forwarded = protocol.client.forwardedHeaders(exchange.headers, exchange.query);
     await deps.learn(inbound.model);
     const { stored } = protocol.client;
@@ -50,22 +47,17 @@ export async function countTokens(
 
     /** The provider's answer, unchanged; undefined if it gives none. */
     async function ask(request: Inbound, to: Target): Promise<Buffer | undefined> {
-      const { provider } = to;
-      if (!provider.protocols.includes(protocol.name)) return undefined;
+      if (protocolFor(to, protocol.name) !== protocol.name) return undefined;
       try {
         const built = buildRequest(request, to, { forwarded, strict: false, references });
         const reply = await deps.client.open(
           {
-            url: providerUrl(provider, {
-              protocol: protocol.name,
-              path: counting.path,
-              query: forwarded.query,
-            }),
+            url: built.url,
             method: 'POST',
             headers: built.headers,
             body: built.bytes,
             stream: false,
-            timeout: { ...provider.timeout, connect: TIMEOUT_MS, whole: TIMEOUT_MS },
+            timeout: { ...to.provider.timeout, connect: TIMEOUT_MS, whole: TIMEOUT_MS },
           },
           exchange.cancellation,
         );

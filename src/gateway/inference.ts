@@ -3,7 +3,13 @@ import { admit, authenticate } from '../accounts/access.ts';
 import { type Admission, GatewayError } from '../errors.ts';
 import type { Protocol } from '../protocols/interface/protocol.ts';
 import { type GatewayDeps, ClientGone, type Exchange } from './exchange.ts';
-import { readRequest, relayedTo, resolveTargets, routingQuery } from './inbound/read-request.ts';
+import {
+  readRequest,
+  relayedTo,
+  resolveTargets,
+  routingQuery,
+  type Arrival,
+} from './inbound/read-request.ts';
 import { resolveReferences } from './inbound/stored-references.ts';
 import { buildFirst } from './outbound/build-request.ts';
 import { askTargets, type AskOptions } from './outbound/fallback.ts';
@@ -19,12 +25,8 @@ import { finishTrace, startTrace, type Outcome, type Trace } from './trace.ts';
  * Throws GatewayError before anything is written, or after the stream was opened with keep-alives alone (`sink.opened`); ClientGone if
  * the client left.
  */
-export async function infer(
-  protocol: Protocol,
-  exchange: Exchange,
-  deps: GatewayDeps,
-  relayedPath?: string,
-): Promise<void> {
+export async function infer(arrival: Arrival, exchange: Exchange, deps: GatewayDeps): Promise<void> {
+  const { protocol } = arrival;
   const { name, client } = protocol;
   const { clock, store } = deps;
   const { requestId, headers, cancellation } = exchange;
@@ -37,7 +39,7 @@ export async function infer(
   try {
     const body = exchange.readBody();
     const bytes = body instanceof Promise ? await body : body;
-    const inbound = readRequest(protocol, bytes, limits.maxValues, undefined, relayedPath);
+    const inbound = readRequest(arrival, bytes, limits.maxValues);
     const readAt = clock.monotonic();
     const forwarded = client.forwardedHeaders(headers, exchange.query);
     let query = routingQuery(inbound, key, forwarded.longContext);

@@ -6,6 +6,7 @@ import type { ContactSpan, FinishedTrace, Observer, RequestSpans } from '../gate
 import type { Logger } from '../log.ts';
 import { withoutKeys } from '../ids.ts';
 import { totalInput } from '../canonical/reply.ts';
+import { servedPath } from '../protocols/interface/endpoint.ts';
 import { protocols } from '../protocols/registry.ts';
 
 const NAME = 'local-llm-gateway';
@@ -163,7 +164,7 @@ function epochOf({ startedAt, durationMs, endedAt }: FinishedTrace): (monotonic:
 }
 
 function pathOf({ endpoint }: FinishedTrace): string {
-  return `/v1${protocols[endpoint].client.path}`;
+  return servedPath(protocols[endpoint].client);
 }
 
 /** https://opentelemetry.io/docs/specs/semconv/gen-ai/gen-ai-spans/ */

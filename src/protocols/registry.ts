@@ -4,6 +4,7 @@ import { PROTOCOL_NAMES, type ProtocolName } from '../canonical/request.ts';
 import { chat } from './chat/index.ts';
 import { messages } from './messages/index.ts';
 import type { ClientHeaders } from './interface/outline.ts';
+import { servedPath, type Endpoint } from './interface/endpoint.ts';
 import type { Protocol } from './interface/protocol.ts';
 import { responses } from './responses/index.ts';
 
@@ -15,15 +16,15 @@ const USUAL = protocols[PROTOCOL_NAMES[0]];
 /** Whose client asks: by the path, and where that is of no protocol by the headers. */
 export function protocolOfClient(path: string, headers: ClientHeaders): Protocol {
   return (
-    allProtocols.find((protocol) => path.startsWith(familyOf(protocol))) ??
+    allProtocols.find(({ client }) => client.endpoints.some((endpoint) => isNear(path, endpoint))) ??
     allProtocols.find(({ client }) => client.ownHeaders.some((name) => headers[name] !== undefined)) ??
     USUAL
   );
 }
 
-/** `/v1/chat` of `/v1/chat/completions`: what stands below it is the same protocol's. */
-function familyOf({ client: { path } }: Protocol): string {
-  return `/v1${path.slice(0, `${path}/`.indexOf('/', 1))}`;
+/** What stands below `/v1/chat` belongs to the protocol of `/v1/chat/completions`. */
+function isNear(path: string, endpoint: Endpoint): boolean {
+  return path.startsWith(servedPath({ path: endpoint.path.slice(0, `${endpoint.path}/`.indexOf('/', 1)) }));
 }
 
 /** Of a body that came without a path. */

@@ -6,71 +6,76 @@ import { countTokens } from '../gateway/count-tokens.ts';
 import type { Exchange, GatewayDeps, Site } from '../gateway/exchange.ts';
 import { infer } from '../gateway/inference.ts';
 import type { Protocol } from '../protocols/interface/protocol.ts';
-import type { TokenCounting } from '../protocols/interface/features.ts';
+import { pathReader, servedPath, type Endpoint, type PathValues } from '../protocols/interface/endpoint.ts';
 import { allProtocols } from '../protocols/registry.ts';
-import {
-  health,
-  metrics,
-  probe,
-  listModels,
-  showModel,
-  removeStored,
-  showStored,
-  type StoredAnswerRoute,
-} from './routes.ts';
+import { health, metrics, probe, listModels, showModel } from './routes.ts';
+import { removeStored, showStored } from './stored-routes.ts';
 import { isIP } from 'node:net';
 import { isLoopback } from '../loopback.ts';
 import { percentDecoded } from '../percent.ts';
 
+/** An endpoint of a protocol, with the values that stand in the path. */
+type EndpointRoute<E extends Endpoint = Endpoint> = E extends Endpoint
+  ? { name: E['does']; protocol: Protocol; endpoint: E; values: PathValues }
+  : never;
+
 export type Route =
-  | { name: 'generate'; protocol: Protocol; relayedPath?: string }
-  | { name: 'count_tokens'; protocol: Protocol; counting: TokenCounting }
+  | EndpointRoute
   /** `id`: from the path, decoded. */
   | { name: 'model'; id: string }
   | { name: 'models' | 'health' | 'metrics' | 'probe' }
   /** A path of the site, which answers it by itself. */
-  | { name: 'site' }
-  | ({ name: 'show_stored' | 'delete_stored' } & StoredAnswerRoute);
+  | { name: 'site' };
 
-interface PathEntry {
-  route: Route;
-  methods: readonly string[];
-  /** Of a method that leads elsewhere. */
-  others?: Readonly<Record<string, Route>>;
-}
-
-const POST = ['POST'];
-const READ = ['GET', 'HEAD'];
+/** Where a path leads, by method. */
+type Methods = ReadonlyMap<string, Route>;
 
 const METRICS_PATH = '/metrics';
 
 export const HEALTH = '/health';
 
-const PATHS: ReadonlyMap<string, PathEntry> = new Map<string, PathEntry>([
-  ...allProtocols.map(generating),
-  ...allProtocols.flatMap(counting),
-  ...allProtocols.flatMap(relaying),
-  ['/v1/models', { route: { name: 'models' }, methods: READ }],
-  [HEALTH, { route: { name: 'health' }, methods: READ }],
-  [METRICS_PATH, { route: { name: 'metrics' }, methods: READ }],
-  ['/', { route: { name: 'probe' }, methods: READ }],
-  ['/api/hello', { route: { name: 'probe' }, methods: ['HEAD', 'GET'] }],
+const ROWS = allProtocols.flatMap((protocol) =>
+  protocol.client.endpoints.map((endpoint) => ({ protocol, endpoint, path: servedPath(endpoint) })),
+);
+
+const PATHS: ReadonlyMap<string, Methods> = new Map([
+  ...pathsOf(ROWS.filter(({ path }) => !path.includes('{'))).map(
+    ([path, rows]) => [path, methodsOf(rows, {})] as const,
+  ),
+  ['/v1/models', reads({ name: 'models' })],
+  [HEALTH, reads({ name: 'health' })],
+  [METRICS_PATH, reads({ name: 'metrics' })],
+  ['/', reads({ name: 'probe' })],
+  ['/api/hello', reads({ name: 'probe' })],
 ]);
 
-function generating(protocol: Protocol): [string, PathEntry] {
-  return [`/v1${protocol.client.path}`, { route: { name: 'generate', protocol }, methods: POST }];
+const PATTERNS = pathsOf(ROWS.filter(({ path }) => path.includes('{'))).map(([path, rows]) => ({
+  read: pathReader(path),
+  rows,
+}));
+
+type EndpointRow = (typeof ROWS)[number];
+
+/** Rows of the same path are together, in the order of their protocols. */
+function pathsOf(rows: readonly EndpointRow[]): [string, EndpointRow[]][] {
+  const paths = new Map<string, EndpointRow[]>();
+  for (const row of rows) paths.set(row.path, [...(paths.get(row.path) ?? []), row]);
+  return [...paths];
 }
 
-function counting(protocol: Protocol): [string, PathEntry][] {
-  const { counting: by } = protocol.client;
-  if (by === undefined) return [];
-  return [[`/v1${by.path}`, { route: { name: 'count_tokens', protocol, counting: by }, methods: POST }]];
+function methodsOf(rows: readonly EndpointRow[], values: PathValues): Methods {
+  return new Map(
+    rows.flatMap(({ protocol, endpoint }): [string, Route][] => {
+      const to = { name: endpoint.does, protocol, endpoint, values } as EndpointRoute;
+      return endpoint.method === 'GET' ? [...reads(to)] : [[endpoint.method, to]];
+    }),
+  );
 }
 
-function relaying(protocol: Protocol): [string, PathEntry][] {
-  return (protocol.client.relayedPaths ?? []).map((relayedPath) => [
-    `/v1${relayedPath}`,
-    { route: { name: 'generate', protocol, relayedPath }, methods: POST },
+function reads(to: Route): Methods {
+  return new Map([
+    ['GET', to],
+    ['HEAD', to],
   ]);
 }
 
@@ -90,24 +95,30 @@ export interface Asked {
  * Throws GatewayError 404, 405 or 426 with a hint at what was meant. `origin`: the URL at which this client reaches the gateway.
  */
 export function route({ method, path, upgrade, metrics }: Asked, origin: () => string, site?: Site): Route {
-  const known = path === METRICS_PATH && !metrics ? undefined : findEntry(path);
+  const known = path === METRICS_PATH && !metrics ? undefined : methodsAt(path);
   if (known === undefined && site?.serves(path) === true) return { name: 'site' };
   if (known === undefined) throw new GatewayError('not_found', unknownPath(path, origin()));
-  const other = known.others?.[method];
-  if (other !== undefined) return other;
-  if (upgrade !== undefined && known.route.name === 'generate' && !known.methods.includes(method)) {
+  const found = known.get(method);
+  if (found !== undefined) return found;
+  const allow = [...known.keys()].join(', ');
+  const post = known.get('POST')?.name;
+  if (upgrade !== undefined && (post === 'generate' || post === 'relay')) {
     const message = `this gateway speaks HTTP alone; send POST ${path} and read its event stream`;
-    throw new GatewayError('method_not_allowed', message, { status: 426, allow: known.methods.join(', ') });
+    throw new GatewayError('method_not_allowed', message, { status: 426, allow });
   }
-  if (!known.methods.includes(method)) {
-    const allow = known.methods.join(', ');
-    throw new GatewayError('method_not_allowed', `${method} is not for ${path}; use ${allow}`, { allow });
-  }
-  return known.route;
+  throw new GatewayError('method_not_allowed', `${method} is not for ${path}; use ${allow}`, { allow });
 }
 
-function findEntry(path: string): PathEntry | undefined {
-  return PATHS.get(path) ?? modelAt(path) ?? storedAt(path);
+function methodsAt(path: string): Methods | undefined {
+  return PATHS.get(path) ?? modelAt(path) ?? patternAt(path);
+}
+
+function patternAt(path: string): Methods | undefined {
+  for (const { read, rows } of PATTERNS) {
+    const values = read(path);
+    if (values !== undefined) return methodsOf(rows, values);
+  }
+  return undefined;
 }
 
 export function answer(
@@ -117,8 +128,9 @@ export function answer(
 ): Promise<void> {
   switch (route.name) {
     case 'generate':
-      return infer(route.protocol, exchange, deps, route.relayedPath);
-    case 'count_tokens':
+    case 'relay':
+      return infer(route, exchange, deps);
+    case 'count':
       return countTokens(route, exchange, deps);
     case 'models':
       return listModels(exchange, deps);
@@ -137,33 +149,11 @@ export function answer(
   }
 }
 
-function modelAt(path: string): PathEntry | undefined {
+/** A model's name may hold slashes. */
+function modelAt(path: string): Methods | undefined {
   if (!path.startsWith(MODEL) || path === MODEL) return undefined;
-  return { route: { name: 'model', id: percentDecoded(path.slice(MODEL.length)) }, methods: READ };
+  return reads({ name: 'model', id: percentDecoded(path.slice(MODEL.length)) });
 }
-
-/** `/v1/responses/ID` and what stands below it, of protocols whose answers are stored. */
-function storedAt(path: string): PathEntry | undefined {
-  for (const protocol of allProtocols) {
-    const { path: own, stored } = protocol.client;
-    const below = `/v1${own}/`;
-    if (stored === undefined || !path.startsWith(below)) continue;
-    const isInput = path.endsWith(stored.inputPath);
-    const id = percentDecoded(
-      isInput ? path.slice(below.length, -stored.inputPath.length) : path.slice(below.length),
-    );
-    if (id === '' || id.includes('/') || RESERVED.has(id)) continue;
-    const what = isInput ? 'input' : 'answer';
-    const route: Route = { name: 'show_stored', protocol, stored, id, what };
-    if (isInput) return { route, methods: READ };
-    const others = { DELETE: { ...route, name: 'delete_stored' as const } };
-    return { route, methods: [...READ, 'DELETE'], others };
-  }
-  return undefined;
-}
-
-/** Words of other services' paths that no answer has for an id. */
-const RESERVED: ReadonlySet<string> = new Set(['cancel']);
 
 const MOST_SHOWN = 200;
 
@@ -180,7 +170,7 @@ function unknownPath(path: string, origin: string): string {
 }
 
 function isKnown(path: string): boolean {
-  return PATHS.has(path) || path.startsWith(MODEL);
+  return methodsAt(path) !== undefined;
 }
 
 const WILDCARDS = new Set(['0.0.0.0', '::']);

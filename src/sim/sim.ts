@@ -12,6 +12,7 @@ import { GatewayError } from '../errors.ts';
 import type { Ids } from '../ids.ts';
 import { silentLog } from '../log.ts';
 import type { Logger } from '../log.ts';
+import { servedPath, type Generation, type TokenCount } from '../protocols/interface/endpoint.ts';
 import type { Protocol } from '../protocols/interface/protocol.ts';
 import { allProtocols, protocolOfClient } from '../protocols/registry.ts';
 import { behaviourOf, SIM_MODELS, unknownModel } from './behaviours.ts';
@@ -112,10 +113,15 @@ function digest(text: string): Buffer {
 type Route = (body: JsonObject, exchange: Exchange) => Promise<void> | void;
 
 const POSTS: ReadonlyMap<string, Route> = new Map(
-  allProtocols.flatMap(({ client: { path, counting } }): [string, Route][] => [
-    [`/v1${path}`, generate],
-    ...(counting === undefined ? [] : ([[`/v1${counting.path}`, countTokens]] as [string, Route][])),
-  ]),
+  allProtocols.flatMap(({ client }) =>
+    client.endpoints.flatMap((endpoint): [string, Route][] => {
+      if (endpoint.does === 'generate') {
+        return [[servedPath(endpoint), (body, exchange) => generate(endpoint, body, exchange)]];
+      }
+      if (endpoint.does !== 'count') return [];
+      return [[servedPath(endpoint), (body, exchange) => countTokens(endpoint, body, exchange)]];
+    }),
+  ),
 );
 
 async function route(path: string, request: IncomingMessage, exchange: Exchange): Promise<void> {
@@ -131,8 +137,8 @@ async function route(path: string, request: IncomingMessage, exchange: Exchange)
   sendJson(modelsAt(path), exchange.response);
 }
 
-async function generate(body: JsonObject, exchange: Exchange): Promise<void> {
-  exchange.protocol.client.readEnvelope(body);
+async function generate(endpoint: Generation, body: JsonObject, exchange: Exchange): Promise<void> {
+  endpoint.readEnvelope(body, {});
   // One choice in place of several would look like a complete reply.
   if (exchange.protocol.name === 'chat' && typeof body.n === 'number' && body.n > 1) {
     throw new GatewayError('invalid_request', 'the simulated provider returns one choice; n must be 1', {
@@ -142,11 +148,9 @@ async function generate(body: JsonObject, exchange: Exchange): Promise<void> {
   await respond(exchange.protocol.client.decodeRequest(body), exchange);
 }
 
-function countTokens(body: JsonObject, { protocol, response }: Exchange): void {
-  const { counting } = protocol.client;
-  if (counting === undefined) throw new GatewayError('not_found', 'this protocol counts no tokens');
-  behaviourOf(counting.readEnvelope(body).model);
-  sendJson(counting.encode(inputTokens(protocol.client.decodeRequest(body))), response);
+function countTokens(endpoint: TokenCount, body: JsonObject, { protocol, response }: Exchange): void {
+  behaviourOf(endpoint.readEnvelope(body, {}).model);
+  sendJson(endpoint.encode(inputTokens(protocol.client.decodeRequest(body))), response);
 }
 
 /** Twice the gateway's default limit. */

@@ -115,7 +115,7 @@ describe('thinking as other servers ask for it', () => {
     expect(body.thinking).toEqual(thinking);
     expect(dropped).toEqual([]);
     const messages = [{ role: 'user', content: 'q' }];
-    const { needs } = protocols.chat.client.readEnvelope({ model: 'm', messages, ...asked });
+    const { needs } = protocols.chat.client.endpoints[0].readEnvelope({ model: 'm', messages, ...asked }, {});
     expect(needs.thinking).toBe(thinking !== off);
   });
 
@@ -157,7 +157,7 @@ it.each([null, undefined])('the result of a function may be %s', (content) => {
     { role: 'assistant', content: null, function_call: FUNCTION },
     { role: 'function', name: 'f', ...(content === null && { content }) },
   ];
-  expect(() => protocols.chat.client.readEnvelope({ model: 'm', messages })).not.toThrow();
+  expect(() => protocols.chat.client.endpoints[0].readEnvelope({ model: 'm', messages }, {})).not.toThrow();
   const sent = cross('chat', { messages }).body.messages as { content: JsonObject[] }[];
   expect(sent.at(-1)?.content).toMatchObject([{ type: 'tool_result', content: '' }]);
 });

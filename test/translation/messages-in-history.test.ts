@@ -100,7 +100,7 @@ describe('an effort that changes on the way', () => {
     ['holds beside text', [Q, { ...change('high'), content: 's' }], {}, 'high'],
   ])('%s', (_, messages, members, effort) => {
     const body = { model: 'm', max_tokens: 9, messages, ...members };
-    expect(() => protocols.messages.client.readEnvelope(body)).not.toThrow();
+    expect(() => protocols.messages.client.endpoints[0].readEnvelope(body, {})).not.toThrow();
     const crossed = cross('messages', body);
     expect(crossed.body.reasoning_effort).toBe(effort);
     expect(crossed.dropped).toEqual([]);
@@ -116,7 +116,9 @@ describe('an effort that changes on the way', () => {
     ],
   ])('is no excuse for other messages without content: %s', (_, role, members) => {
     const body = { model: 'm', max_tokens: 9, messages: [Q, { role, ...members }] };
-    expect(() => protocols.messages.client.readEnvelope(body)).toThrow('messages[1].content');
+    expect(() => protocols.messages.client.endpoints[0].readEnvelope(body, {})).toThrow(
+      'messages[1].content',
+    );
   });
 
   it('names what else it says', () => {
@@ -157,7 +159,10 @@ describe('a tool that is added on the way', () => {
     expect(names({ messages })).toEqual(['g']);
     expect(names({ messages, tools: [F] })).toEqual(['f', 'g']);
     expect(sent(messages).dropped).toEqual([]);
-    const { needs } = protocols.messages.client.readEnvelope({ model: 'm', max_tokens: 9, messages });
+    const { needs } = protocols.messages.client.endpoints[0].readEnvelope(
+      { model: 'm', max_tokens: 9, messages },
+      {},
+    );
     expect(needs.tools).toBe(true);
   });
 

@@ -178,7 +178,7 @@ function cross(request: GenerationRequest, to: ProtocolName, traits: Traits): Cr
   const repaired = repairHistory(request, { rules: protocols[to].provider.historyRules, traits });
   const { body, warnings } = protocols[to].provider.encodeRequest(repaired.request, request.model, traits);
   const wire = JSON.parse(JSON.stringify(body)) as JsonObject;
-  protocols[to].client.readEnvelope(wire);
+  protocols[to].client.endpoints[0].readEnvelope(wire, {});
   return {
     before: repaired.request,
     after: protocols[to].client.decodeRequest(wire),

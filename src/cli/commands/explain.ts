@@ -196,10 +196,10 @@ async function readRequestFile(file: string, cwd: string, model: string): Promis
     throw fileFault(file, 'read', error);
   });
   const value = { ...parse(text.replace(/^\ufeff/, ''), file), model };
-  const { readRequest } = await import('../../gateway/inbound/read-request.ts');
+  const { ownArrival, readRequest } = await import('../../gateway/inbound/read-request.ts');
   const { protocolOfBody } = await import('../../protocols/registry.ts');
   try {
-    return readRequest(protocolOfBody(value), Buffer.from(JSON.stringify(value)));
+    return readRequest(ownArrival(protocolOfBody(value)), Buffer.from(JSON.stringify(value)));
   } catch (error) {
     if (!(error instanceof GatewayError)) throw error;
     throw new CliError(`${file} is no request that a gateway takes: ${error.message}; correct it`, 1, error);

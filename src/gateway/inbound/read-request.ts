@@ -9,6 +9,13 @@ import { MAX_LEVELS } from '../../protocols/json/raw-json.ts';
 import { scanMembers, type Members } from '../../protocols/json/splice.ts';
 import type { ReplyOptions } from '../../protocols/interface/answer.ts';
 import type { Envelope } from '../../protocols/interface/bodies.ts';
+import {
+  servedPath,
+  type Generation,
+  type PathValues,
+  type Relayed,
+  type TokenCount,
+} from '../../protocols/interface/endpoint.ts';
 import type { Protocol } from '../../protocols/interface/protocol.ts';
 import { plural } from '../../plural.ts';
 import type { Key } from '../../store/store.ts';
@@ -18,9 +25,27 @@ import type { Clock } from '../../clock.ts';
 import type { GatewayDeps } from '../exchange.ts';
 import { protocolFor } from '../../routing/catalog.ts';
 
+/** An endpoint whose requests have a body. */
+type BodyEndpoint = Generation | Relayed | TokenCount;
+
+/** Where a request arrived. */
+export interface Arrival {
+  protocol: Protocol;
+  endpoint: BodyEndpoint;
+  /** What stands in its path. */
+  values: PathValues;
+}
+
+/** At the protocol's own path. */
+export function ownArrival(protocol: Protocol): Arrival {
+  return { protocol, endpoint: protocol.client.endpoints[0], values: {} };
+}
+
 /** A request that was read. */
 export class Inbound {
   readonly protocol: Protocol;
+  readonly endpoint: BodyEndpoint;
+  readonly values: PathValues;
   readonly bytes: Buffer;
   readonly members: Members;
   readonly model: string;
@@ -32,30 +57,28 @@ export class Inbound {
   readonly usageAsked: boolean;
   /** The client wants its answer to be stored. */
   readonly storing: boolean;
-  /** Where it goes in place of the protocol's own path: it is relayed or not served. */
-  readonly relayedPath: string | undefined;
   #value: JsonObject | undefined;
   #request: GenerationRequest | undefined;
   #asked: ReplyOptions | undefined;
   #tokens: number | undefined;
 
   constructor(
-    protocol: Protocol,
+    { protocol, endpoint, values }: Arrival,
     { model, stream, needs, kept }: Envelope,
     body: { bytes: Buffer; members: Members; value: JsonObject },
-    relayedPath?: string,
   ) {
     this.protocol = protocol;
+    this.endpoint = endpoint;
+    this.values = values;
     this.model = model;
-    this.stream = stream && relayedPath === undefined;
-    this.relayedPath = relayedPath;
+    this.stream = stream;
     this.needs = needs;
     this.kept = kept;
     this.bytes = body.bytes;
     this.members = body.members;
     this.#value = body.value;
     this.usageAsked = protocol.client.hints.asksForUsage(body.value);
-    this.storing = relayedPath === undefined && (protocol.client.stored?.isWanted(body.value) ?? false);
+    this.storing = endpoint.does === 'generate' && (protocol.client.stored?.isWanted(body.value) ?? false);
   }
 
   get value(): JsonObject {
@@ -103,13 +126,7 @@ class Asked implements ReplyOptions {
 }
 
 /** Throws GatewayError `invalid_request` for bytes that are not a JSON object of the protocol, `too_large` for too many values. */
-export function readRequest(
-  protocol: Protocol,
-  bytes: Buffer,
-  maxValues = Infinity,
-  readEnvelope: (value: JsonObject) => Envelope = (value) => protocol.client.readEnvelope(value),
-  relayedPath?: string,
-): Inbound {
+export function readRequest(arrival: Arrival, bytes: Buffer, maxValues = Infinity): Inbound {
   const ascii = isAscii(bytes);
   if (!ascii && !isUtf8(bytes)) throw new GatewayError('invalid_request', 'the body is not valid UTF-8');
   const text = bytes.toString(ascii ? 'latin1' : 'utf8');
@@ -128,13 +145,13 @@ export function readRequest(
       param: twice,
     });
   }
-  const envelope = readEnvelope(value);
-  if (envelope.stream && relayedPath !== undefined) {
-    throw new GatewayError('invalid_request', `stream: /v1${relayedPath} answers whole; leave it out`, {
-      param: 'stream',
-    });
+  const { endpoint, values } = arrival;
+  const envelope = endpoint.readEnvelope(value, values);
+  if (envelope.stream && endpoint.does === 'relay') {
+    const message = `stream: ${servedPath(endpoint)} answers whole; leave it out`;
+    throw new GatewayError('invalid_request', message, { param: 'stream' });
   }
-  return new Inbound(protocol, envelope, { bytes, members, value }, relayedPath);
+  return new Inbound(arrival, envelope, { bytes, members, value });
 }
 
 function parse(text: string): JsonObject {
@@ -201,8 +218,8 @@ class InboundQuery implements RoutingQuery {
 }
 
 /** A request that is relayed or not served has the targets that speak its protocol; throws GatewayError `not_found` if none does. */
-export function relayedTo(resolution: Resolution, { protocol, model, relayedPath }: Inbound): Resolution {
-  if (relayedPath === undefined) return resolution;
+export function relayedTo(resolution: Resolution, { protocol, model, endpoint }: Inbound): Resolution {
+  if (endpoint.does !== 'relay') return resolution;
   const targets = resolution.targets.filter(
     (target) => protocolFor(target, protocol.name) === protocol.name && target.provider.source !== 'builtin',
   );
@@ -210,7 +227,7 @@ export function relayedTo(resolution: Resolution, { protocol, model, relayedPath
   const shown = JSON.stringify(model.slice(0, 200));
   throw new GatewayError(
     'not_found',
-    `/v1${relayedPath} is relayed alone, and no provider of ${shown} speaks ${protocol.name}`,
+    `${servedPath(endpoint)} is only relayed, and no provider of ${shown} speaks ${protocol.name}`,
   );
 }
 

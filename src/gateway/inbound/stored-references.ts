@@ -131,7 +131,7 @@ export class StoredReferences {
     const relayed: Relayed =
       resolved === undefined
         ? { inbound: this.#inbound, lost: false }
-        : { inbound: readRequest(this.#inbound.protocol, resolved.bytes), lost: resolved.lost };
+        : { inbound: readRequest(this.#inbound, resolved.bytes), lost: resolved.lost };
     this.#relayed = { provider, ...relayed };
     return relayed;
   }
@@ -159,7 +159,7 @@ export class StoredReferences {
   #translate(): Inbound | GatewayError {
     try {
       const bytes = this.#resolved.translated();
-      return bytes === this.#inbound.bytes ? this.#inbound : readRequest(this.#inbound.protocol, bytes);
+      return bytes === this.#inbound.bytes ? this.#inbound : readRequest(this.#inbound, bytes);
     } catch (error) {
       if (error instanceof GatewayError) return error;
       throw error;

@@ -6,6 +6,7 @@ import type { ProviderConfig } from '../../config/config.ts';
 import { GatewayError } from '../../errors.ts';
 import type { ClientSide, Protocol } from '../../protocols/interface/protocol.ts';
 import type { ForwardedHeaders } from '../../protocols/interface/outline.ts';
+import type { Relayed } from '../../protocols/interface/endpoint.ts';
 import type { PauseTurn } from '../../protocols/interface/features.ts';
 import type { RelayOptions } from '../../protocols/interface/bodies.ts';
 import type { ReverseMapping } from '../../canonical/reverse-mapping.ts';
@@ -40,6 +41,8 @@ export interface BuiltRequest {
   steps?: readonly CreateEventStep[];
   /** Set if the provider may pause its turns and the client's protocol has no pause. */
   pausing?: PauseTurn;
+  /** Set if the endpoint is only relayed: it reads the answer. */
+  relayed?: Relayed;
 }
 
 /** A class, as what lives as long as the request is: V8 creates literals of such a life among the old objects (docs/decisions/0014). */
@@ -55,6 +58,7 @@ class Built implements BuiltRequest {
   readonly restore: ReverseMapping;
   readonly steps: readonly CreateEventStep[] | undefined;
   readonly pausing: PauseTurn | undefined;
+  readonly relayed: Relayed | undefined;
 
   constructor(built: BuiltRequest) {
     this.target = built.target;
@@ -68,6 +72,7 @@ class Built implements BuiltRequest {
     this.restore = built.restore;
     this.steps = built.steps;
     this.pausing = built.pausing;
+    this.relayed = built.relayed;
   }
 }
 
@@ -101,7 +106,7 @@ export function buildRequest(
   if (!crossing) return buildRelay(given, target, protocol, options);
   const { strict, recalled, references } = options;
   const inbound = references?.translated ?? given;
-  const url = urlOf(target.provider, name, given.relayedPath);
+  const url = urlOf(target.provider, name);
   const headers = headersFor(target.provider, name, inbound.stream);
   const decoded = inbound.decode();
   const { withoutThinking } = target;
@@ -150,9 +155,9 @@ function buildRelay(
   const { client } = given.protocol;
   const { inbound, lost } = references?.relayedTo(provider) ?? { inbound: given, lost: false };
   if (inbound.kept !== undefined && !provider.sharedIds) refuseKept(inbound.kept, provider);
-  const url = urlOf(provider, protocol.name, given.relayedPath) + forwarded.query;
+  const url = urlOf(provider, protocol.name, given.endpoint) + forwarded.query;
   const headers = headersFor(provider, protocol.name, inbound.stream, clientHeaders(forwarded, target));
-  const options = unstored && given.relayedPath === undefined ? UNSTORED : undefined;
+  const options = unstored && given.endpoint.does === 'generate' ? UNSTORED : undefined;
   const { bytes, thinkingCut } = protocol.relay.rewrite(inbound, target, options);
   let warnings = thinkingCut ? thinkingWarnings(target) : NO_WARNINGS;
   if (lost) warnings = [...warnings, NOT_STORED];
@@ -170,6 +175,7 @@ function buildRelay(
     changed,
     restore: NO_MAPPING,
     steps: eventSteps(inbound, target, NO_MAPPING, false),
+    relayed: given.endpoint.does === 'relay' ? given.endpoint : undefined,
   });
 }
 
@@ -306,8 +312,10 @@ export function headersFor(
 /** The same string for each request, so that look-ups need not hash it again. */
 const urls = new WeakMap<ProviderConfig, Partial<Record<ProtocolName, string>>>();
 
-function urlOf(provider: ProviderConfig, name: ProtocolName, relayedPath?: string): string {
-  if (relayedPath !== undefined) return providerUrl(provider, { protocol: name, path: relayedPath });
+function urlOf(provider: ProviderConfig, name: ProtocolName, endpoint?: Inbound['endpoint']): string {
+  if (endpoint !== undefined && endpoint.does !== 'generate') {
+    return providerUrl(provider, { protocol: name, path: endpoint.path });
+  }
   let known = urls.get(provider);
   if (known === undefined) urls.set(provider, (known = {}));
   return (known[name] ??= providerUrl(provider, { protocol: name, path: protocols[name].provider.path }));

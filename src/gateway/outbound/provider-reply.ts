@@ -205,13 +205,17 @@ export interface WholeReply {
 }
 
 /** Throws FailureError for bytes that are no answer, or one of more than `maxValues` JSON values. */
-export function readWholeReply(bytes: Buffer, { protocol }: BuiltRequest, maxValues: number): WholeReply {
+export function readWholeReply(
+  bytes: Buffer,
+  { protocol, relayed }: BuiltRequest,
+  maxValues: number,
+): WholeReply {
   const ascii = isAscii(bytes);
   const text = bytes.toString(ascii ? 'latin1' : 'utf8');
   const failure = unparsable(bytes, maxValues, ascii ? text : undefined);
   if (failure !== undefined) throw new FailureError(failure);
   const value = parseReply(text);
-  const { usage } = protocol.relay.inspectReply(value);
+  const { usage } = (relayed ?? protocol.relay).inspectReply(value);
   // A string leaves in one write with its head; other bytes than ASCII go on as they came.
   return { kind: 'whole', body: ascii ? text : bytes, value, usage };
 }

@@ -3,6 +3,7 @@
 import type { GatewayError } from '../../errors.ts';
 import type { Clock } from '../../clock.ts';
 import type { Observer } from '../../gateway/trace.ts';
+import { servedPath } from '../../protocols/interface/endpoint.ts';
 import { allProtocols } from '../../protocols/registry.ts';
 import type { Target } from '../../routing/catalog.ts';
 import type { TargetState } from '../../routing/health.ts';
@@ -36,7 +37,7 @@ interface Refusals {
 }
 
 const ENDPOINTS: ReadonlyMap<string, string> = new Map(
-  allProtocols.map(({ name, client }) => [`/v1${client.path}`, name]),
+  allProtocols.map(({ name, client }) => [servedPath(client), name]),
 );
 
 export function createMetrics(options: MetricsOptions): Metrics {

@@ -1,6 +1,7 @@
 // The chat-completions protocol, as the gateway uses it.
 import type { ClientSide, Protocol, ProviderSide, Relay } from '../interface/protocol.ts';
-import { readEnvelope, hints } from './request/envelope.ts';
+import { hints } from './request/envelope.ts';
+import { endpoints } from './endpoints.ts';
 import { decodeError, encodeError, encodeStreamError } from './errors.ts';
 import { forwardedHeaders, keyHeaders, limitHeaders, outline } from './outline.ts';
 import { inspectReply, rewrite, createClassifier, keepAlive } from './relay.ts';
@@ -17,13 +18,13 @@ const { path, setup, hasServerTools } = outline;
 
 const client: ClientSide = {
   path,
+  endpoints,
   setup,
   hasServerTools,
   keyHeaders,
   ownHeaders: [],
   // No member identifies a chat body: a body that no other protocol recognises is read as chat.
   recognizes: () => false,
-  readEnvelope,
   hints,
   forwardedHeaders,
   decodeRequest,

@@ -1,8 +1,8 @@
-// What only some protocols have: paused turns, token counting, stored answers.
+// What only some protocols have: paused turns, stored answers.
 import type { GatewayError } from '../../errors.ts';
 import type { JsonObject } from '../../canonical/json.ts';
 import type { Frame } from '../sse/splitter.ts';
-import type { Envelope, RelayedBody } from './bodies.ts';
+import type { RelayedBody } from './bodies.ts';
 
 /** How to continue a turn that a provider paused because tools that it runs itself take long. */
 export interface PauseTurn {
@@ -29,15 +29,6 @@ export interface TurnJoiner {
   letGo(): void;
   /** The turn is not continued: returns the frames that were held back. */
   giveUp(): Frame[];
-}
-
-/** Counting a request's tokens, where clients of the protocol can ask for that. */
-export interface TokenCounting {
-  /** Below the version, of the gateway and of providers. */
-  readonly path: string;
-  readEnvelope: (value: JsonObject) => Envelope;
-  isCount(reply: unknown): boolean;
-  encode(tokens: number): JsonObject;
 }
 
 /** What a body holds that only the gateway can read. */
@@ -118,14 +109,10 @@ export interface StoredAnswers {
   resolve(body: RelayedBody, found: FoundAnswers, bounds: BodyBounds): ResolvedBody;
   toStore(answer: AnswerToStore): readonly NewStored[];
 
-  // -- for clients that read stored answers: `text` is that of an answer's id; undefined: it is not an answer's --
-  /** Throws GatewayError `invalid_request` for a query that asks for what is not kept. */
-  show(text: string, query: URLSearchParams): JsonObject | undefined;
-  /** Below the path of an answer: what lists the input that it was made from. */
-  readonly inputPath: string;
-  /** A page, as the query asks. Throws GatewayError `invalid_request` for a query that cannot be understood. */
-  showInput(id: string, text: string, query: URLSearchParams): JsonObject | undefined;
-  /** The ids under which an answer and its parts are stored, and where a provider keeps the answer too. */
+  /**
+   * The ids under which an answer and its parts are stored, and where a provider keeps the answer too. `text`: what is stored under
+   * the id; undefined: that is no answer.
+   */
   placesOf(id: string, text: string): { ids: readonly string[]; keptAt: AnswerPlace | undefined } | undefined;
   showDeleted(id: string): JsonObject;
   notFound(id: string): GatewayError;

@@ -6,8 +6,8 @@ import type { JsonObject } from '../../canonical/json.ts';
 import type { Traits } from '../../canonical/traits.ts';
 import type { CanonicalField, ProtocolName, GenerationRequest } from '../../canonical/request.ts';
 import type { Ids } from '../../ids.ts';
+import type { Endpoint, Generation } from './endpoint.ts';
 import type {
-  Envelope,
   EncodedRequest,
   Hints,
   RelayedBody,
@@ -17,11 +17,14 @@ import type {
 } from './bodies.ts';
 import type { StreamDecoder, StreamEncoder, StreamClassifier } from './stream.ts';
 import type { ReplyOptions, ReplyContext, ReplyHolds, ErrorHead } from './answer.ts';
-import type { PauseTurn, TokenCounting, StoredAnswers } from './features.ts';
+import type { PauseTurn, StoredAnswers } from './features.ts';
 import type { ClientHeaders, KeyHeader, ForwardedHeaders, ProtocolOutline } from './outline.ts';
 
 /** Towards clients. */
 export interface ClientSide extends Pick<ProtocolOutline, 'path' | 'setup' | 'hasServerTools'> {
+  /** The first is that of the outline's path. */
+  readonly endpoints: readonly [Generation, ...Endpoint[]];
+
   // -- the request --
   /** In the order in which they count. */
   readonly keyHeaders: readonly KeyHeader[];
@@ -29,8 +32,6 @@ export interface ClientSide extends Pick<ProtocolOutline, 'path' | 'setup' | 'ha
   readonly ownHeaders: readonly string[];
   /** Whether a body whose protocol is unknown belongs to this one. */
   recognizes(value: JsonObject): boolean;
-  /** Validates what the gateway itself relies on; throws GatewayError `invalid_request` naming the field. */
-  readEnvelope(value: JsonObject): Envelope;
   readonly hints: Hints;
   /** Throws GatewayError `invalid_request` for headers that no provider takes. */
   forwardedHeaders(given: ClientHeaders, query: string): ForwardedHeaders;
@@ -43,10 +44,7 @@ export interface ClientSide extends Pick<ProtocolOutline, 'path' | 'setup' | 'ha
   readAsked(value: JsonObject): ReplyOptions;
   /** The wire path (without indexes) of a canonical place, for warnings: what this protocol's clients call it. */
   wirePath(field: CanonicalField): string;
-  readonly counting?: TokenCounting;
   readonly stored?: StoredAnswers;
-  /** Below the version, of the gateway and of providers: other requests with a whole answer, which are relayed or not served. */
-  readonly relayedPaths?: readonly string[];
 
   // -- the answer --
   encodeReply(reply: Reply, context: ReplyContext): JsonObject;

@@ -1,9 +1,8 @@
 // The messages protocol (POST /v1/messages), as the gateway uses it.
-import { asCount, isObject } from '../../canonical/json.ts';
 import type { ClientSide, Protocol, ProviderSide, Relay } from '../interface/protocol.ts';
-import type { TokenCounting } from '../interface/features.ts';
-import { hints, recognizes, readCountEnvelope, readEnvelope } from './request/envelope.ts';
+import { hints, recognizes } from './request/envelope.ts';
 import { inspectReply, rewrite, createClassifier } from './relay.ts';
+import { endpoints } from './endpoints.ts';
 import { decodeError, encodeError, encodeStreamError } from './errors.ts';
 import { forwardedHeaders, keyHeaders, limitHeaders, ownHeaders, outline } from './outline.ts';
 import { pauseTurn } from './pause-turn.ts';
@@ -16,30 +15,21 @@ import { createStreamEncoder, PING } from './stream/encoder.ts';
 import { historyRules } from './request/encode-messages.ts';
 import { wirePath } from './fields.ts';
 
-/** Counts the tokens of a request without generating an answer. */
-const counting: TokenCounting = {
-  path: `${outline.path}/count_tokens`,
-  readEnvelope: readCountEnvelope,
-  isCount: (value) => isObject(value) && asCount(value.input_tokens) !== undefined,
-  encode: (tokens) => ({ input_tokens: tokens }),
-};
-
 const { path, setup, hasServerTools } = outline;
 
 const client: ClientSide = {
   path,
+  endpoints,
   setup,
   hasServerTools,
   keyHeaders,
   ownHeaders,
   recognizes,
-  readEnvelope,
   hints,
   forwardedHeaders,
   decodeRequest,
   readAsked,
   wirePath,
-  counting,
   encodeReply,
   createStreamEncoder,
   needsInputEstimate: true,

@@ -1,6 +1,6 @@
 // The responses protocol (POST /v1/responses), as the gateway uses it.
 import type { ClientSide, Protocol, ProviderSide, Relay } from '../interface/protocol.ts';
-import type { TokenCounting } from '../interface/features.ts';
+import { endpoints } from './endpoints.ts';
 import { decodeError, encodeError, encodeStreamError, errorHead } from './errors.ts';
 import { wirePath } from './fields.ts';
 import { forwardedHeaders, keyHeaders, limitHeaders, returnedHeaders, outline } from './outline.ts';
@@ -8,40 +8,29 @@ import { holds, lossesOfRewriting, encodeReply, writeReply } from './reply/encod
 import { decodeReply } from './reply/decode.ts';
 import { decodeRequest, readAsked } from './request/decode.ts';
 import { encodeRequest, historyRules } from './request/encode.ts';
-import { readEnvelope, hints, recognizes } from './request/envelope.ts';
+import { hints, recognizes } from './request/envelope.ts';
 import { inspectReply, rewrite, createClassifier, keepAlive } from './relay.ts';
 import { stored } from './stored/index.ts';
 import { createStreamDecoder } from './stream/decoder.ts';
 import { createStreamEncoder } from './stream/encoder.ts';
-import { asCount, isObject } from '../../canonical/json.ts';
-
-/** POST /responses/input_tokens: how many tokens a request has, without an answer to it. */
-const tokenCounting: TokenCounting = {
-  path: '/responses/input_tokens',
-  readEnvelope,
-  isCount: (value) => isObject(value) && asCount(value.input_tokens) !== undefined,
-  encode: (tokens) => ({ object: 'response.input_tokens', input_tokens: tokens }),
-};
 
 const { path, setup, hasServerTools } = outline;
 
 const client: ClientSide = {
   path,
+  endpoints,
   setup,
   hasServerTools,
   keyHeaders,
   ownHeaders: [],
   recognizes,
-  readEnvelope,
   hints,
   forwardedHeaders,
   returnedHeaders,
   decodeRequest,
   readAsked,
   wirePath,
-  counting: tokenCounting,
   stored,
-  relayedPaths: ['/responses/compact'],
   encodeReply,
   writeReply,
   createStreamEncoder,

@@ -1,6 +1,6 @@
 // What tells conversations apart, for staying where one was answered.
 import { describe, expect, it } from 'vitest';
-import { routingQuery, readRequest } from '../../../src/gateway/inbound/read-request.ts';
+import { routingQuery, ownArrival, readRequest } from '../../../src/gateway/inbound/read-request.ts';
 import { chat } from '../../../src/protocols/chat/index.ts';
 import { messages } from '../../../src/protocols/messages/index.ts';
 import type { Protocol } from '../../../src/protocols/interface/protocol.ts';
@@ -10,7 +10,7 @@ const assistant = (content: string): object => ({ role: 'assistant', content });
 
 function conversation(protocol: Protocol, turns: object[], more: object = {}): string | undefined {
   const body = { model: 'm', max_tokens: 9, messages: turns, ...more };
-  const inbound = readRequest(protocol, Buffer.from(JSON.stringify(body)));
+  const inbound = readRequest(ownArrival(protocol), Buffer.from(JSON.stringify(body)));
   return routingQuery(inbound, { models: null, accountId: 1 }).conversation;
 }
 

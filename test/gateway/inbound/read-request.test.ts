@@ -2,7 +2,7 @@
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { describe, expect, it } from 'vitest';
-import { readRequest } from '../../../src/gateway/inbound/read-request.ts';
+import { ownArrival, readRequest } from '../../../src/gateway/inbound/read-request.ts';
 import { protocols } from '../../../src/protocols/registry.ts';
 
 const BODY = {
@@ -21,7 +21,7 @@ function bytesOf(body: unknown): Buffer {
 
 describe('a request that was released', () => {
   it('tells the same as before', () => {
-    const read = () => readRequest(protocols.chat, bytesOf(BODY));
+    const read = () => readRequest(ownArrival(protocols.chat), bytesOf(BODY));
     const [fresh, released, never] = [read(), read(), read()];
     const before = [released.value, released.decode(), released.asked(), released.estimate()];
     released.release();
@@ -37,7 +37,7 @@ describe('a request that was released', () => {
   it('keeps neither what was parsed nor what was decoded', async () => {
     setFlagsFromString('--expose-gc');
     const collect = runInNewContext('gc') as () => void;
-    const inbound = readRequest(protocols.messages, bytesOf({ ...BODY, functions: undefined }));
+    const inbound = readRequest(ownArrival(protocols.messages), bytesOf({ ...BODY, functions: undefined }));
     const made = [new WeakRef(inbound.value), new WeakRef(inbound.decode())];
     inbound.release();
     await new Promise((resolve) => void setImmediate(resolve));

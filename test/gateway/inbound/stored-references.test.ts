@@ -3,7 +3,7 @@
 import { expect, it } from 'vitest';
 import type { JsonObject } from '../../../src/canonical/json.ts';
 import type { Config } from '../../../src/config/config.ts';
-import { readRequest } from '../../../src/gateway/inbound/read-request.ts';
+import { ownArrival, readRequest } from '../../../src/gateway/inbound/read-request.ts';
 import { resolveReferences } from '../../../src/gateway/inbound/stored-references.ts';
 import { createLog } from '../../../src/log.ts';
 import { stored } from '../../../src/protocols/responses/stored/index.ts';
@@ -22,7 +22,7 @@ const REASONING = { type: 'reasoning', id: 'rs_1', summary: [] };
 const QUESTION = { role: 'user', content: 'Look.' };
 
 function resolve(body: JsonObject): ReturnType<typeof resolveReferences> {
-  const inbound = readRequest(responses, Buffer.from(JSON.stringify({ model: 'm', ...body })));
+  const inbound = readRequest(ownArrival(responses), Buffer.from(JSON.stringify({ model: 'm', ...body })));
   return resolveReferences(inbound, stored, 1, { items, log, current: { config: CONFIG } });
 }
 

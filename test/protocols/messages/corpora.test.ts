@@ -38,7 +38,7 @@ describe('requests of real agents', () => {
       const counting = request.path.includes('count_tokens');
       const envelope = counting
         ? readCountEnvelope(request.body)
-        : messages.client.readEnvelope(request.body);
+        : messages.client.endpoints[0].readEnvelope(request.body, {});
       expect(envelope.model).toBe(request.body.model);
       const before = structuredClone(request.body);
       const decoded = messages.client.decodeRequest(request.body);

@@ -6,6 +6,7 @@ import { scanMembers } from '../../../src/protocols/json/splice.ts';
 import type { FoundAnswers } from '../../../src/protocols/interface/features.ts';
 import type { RelayedBody } from '../../../src/protocols/interface/bodies.ts';
 import { stored } from '../../../src/protocols/responses/stored/index.ts';
+import { show, showInput } from '../../../src/protocols/responses/stored/show.ts';
 
 const QUESTION = { type: 'message', role: 'user', content: 'Look.' };
 const REASONING = { id: 'rs_1', type: 'reasoning', summary: [] };
@@ -200,15 +201,15 @@ describe('what is stored of an answer', () => {
   });
 
   it('is read as the client got it, without hidden thinking', () => {
-    expect(stored.show(textsOf().get('resp_1') ?? '', new URLSearchParams())).toEqual(ANSWER);
-    expect(stored.show(textsOf().get('msg_1') ?? '', new URLSearchParams())).toBe(undefined);
+    expect(show(textsOf().get('resp_1') ?? '', new URLSearchParams())).toEqual(ANSWER);
+    expect(show(textsOf().get('msg_1') ?? '', new URLSearchParams())).toBe(undefined);
   });
 
   it('lists its input in pages, with ids', () => {
     const answered = { type: 'message', role: 'assistant', content: 'Seen.' };
     const input = [QUESTION, answered, { type: 'function_call', id: 'fc_1' }];
     const [record] = stored.toStore({ request: bodyOf({ input }), answer: ANSWER });
-    const page = stored.showInput('resp_1', record?.text() ?? '', new URLSearchParams('limit=2&order=asc'));
+    const page = showInput(record?.text() ?? '', new URLSearchParams('limit=2&order=asc'), 'resp_1');
     expect(page).toMatchObject({
       object: 'list',
       data: [
@@ -218,13 +219,13 @@ describe('what is stored of an answer', () => {
       has_more: true,
     });
     const { last_id: after } = page as { last_id: string };
-    const rest = stored.showInput(
-      'resp_1',
+    const rest = showInput(
       record?.text() ?? '',
       new URLSearchParams({ after, limit: '2', order: 'asc' }),
+      'resp_1',
     );
     expect(rest).toMatchObject({ data: [{ id: 'fc_1' }], has_more: false });
-    const newest = stored.showInput('resp_1', record?.text() ?? '', new URLSearchParams('limit=1'));
+    const newest = showInput(record?.text() ?? '', new URLSearchParams('limit=1'), 'resp_1');
     expect(newest).toMatchObject({ data: [{ id: 'fc_1' }], has_more: true });
   });
 });

@@ -6,7 +6,6 @@ import type { AnswerPlace, StoredAnswers } from '../../interface/features.ts';
 import { isWanted, placeOf, toStore } from './records.ts';
 import { references } from './references.ts';
 import { ResolvedReferences } from './resolve.ts';
-import { show, showInput } from './show.ts';
 
 function placesOf(id: string, text: string): { ids: string[]; keptAt: AnswerPlace | undefined } | undefined {
   const place = placeOf(id, text);
@@ -18,9 +17,6 @@ export const stored: StoredAnswers = {
   references,
   resolve: (body, found, bounds) => new ResolvedReferences(body, found, bounds),
   toStore,
-  show,
-  inputPath: '/input_items',
-  showInput,
   placesOf,
   showDeleted: (id) => ({ id, object: 'response', deleted: true }),
   notFound: (id) =>

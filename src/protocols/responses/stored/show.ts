@@ -23,7 +23,7 @@ const DEFAULT_PAGE = 20;
 const LARGEST_PAGE = 100;
 
 /** https://platform.openai.com/docs/api-reference/responses/input-items */
-export function showInput(id: string, text: string, query: URLSearchParams): JsonObject | undefined {
+export function showInput(text: string, query: URLSearchParams, id: string): JsonObject | undefined {
   const record = answerRecord(text);
   if (record?.input === undefined) return undefined;
   const limit = Number(query.get('limit') ?? DEFAULT_PAGE);

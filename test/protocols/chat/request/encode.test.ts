@@ -258,7 +258,7 @@ const requests = readdirSync(FOLDER)
 describe('requests of real agents', () => {
   test('there are some', () => expect(requests.length).toBeGreaterThan(10));
   test.each(requests)('%s survives the way through the canonical form', (_name, body) => {
-    expect(chat.client.readEnvelope(body).model).toBe(body.model);
+    expect(chat.client.endpoints[0].readEnvelope(body, {}).model).toBe(body.model);
     const decoded = chat.client.decodeRequest(body);
     const { body: written, warnings } = chat.provider.encodeRequest(decoded, 'm-1', DEFAULT_TRAITS);
     expect(warnings.filter(({ effect }) => effect === 'dropped')).toEqual([]);

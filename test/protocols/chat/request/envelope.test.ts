@@ -8,7 +8,7 @@ const valid: JsonObject = { model: 'm', messages: [user] };
 
 function paramOf(value: JsonObject): unknown {
   try {
-    chat.client.readEnvelope(value);
+    chat.client.endpoints[0].readEnvelope(value, {});
   } catch (error) {
     if (!(error instanceof GatewayError)) throw error;
     expect(error.kind).toBe('invalid_request');
@@ -89,7 +89,7 @@ test.each<[string, JsonObject]>([
 
 describe('needs', () => {
   const needs = (value: JsonObject) => {
-    const found = chat.client.readEnvelope({ ...valid, ...value }).needs;
+    const found = chat.client.endpoints[0].readEnvelope({ ...valid, ...value }, {}).needs;
     return Object.entries(found).flatMap(([name, needed]) => (needed ? [name] : []));
   };
   const part = (type: string) => messages({ role: 'user', content: [{ type }] });
@@ -137,6 +137,9 @@ describe('needs', () => {
 });
 
 test('reads the model and whether to stream', () => {
-  expect(chat.client.readEnvelope({ ...valid, stream: true })).toMatchObject({ model: 'm', stream: true });
-  expect(chat.client.readEnvelope(valid).stream).toBe(false);
+  expect(chat.client.endpoints[0].readEnvelope({ ...valid, stream: true }, {})).toMatchObject({
+    model: 'm',
+    stream: true,
+  });
+  expect(chat.client.endpoints[0].readEnvelope(valid, {}).stream).toBe(false);
 });

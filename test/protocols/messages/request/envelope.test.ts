@@ -10,7 +10,7 @@ const GOOD = { model: 'm', max_tokens: 1, messages: [{ role: 'user', content: 'h
 
 function refusal(value: JsonObject): GatewayError | undefined {
   try {
-    messages.client.readEnvelope(value);
+    messages.client.endpoints[0].readEnvelope(value, {});
     return undefined;
   } catch (error) {
     if (error instanceof GatewayError) return error;
@@ -112,6 +112,9 @@ describe('the envelope', () => {
     ],
     ['a format in its older place', { output_format: { type: 'json_schema' } }, { structuredOutput: true }],
   ])('finds that a request needs %s', (_, value, needs) => {
-    expect(messages.client.readEnvelope({ ...GOOD, ...value }).needs).toEqual({ ...NO_NEEDS, ...needs });
+    expect(messages.client.endpoints[0].readEnvelope({ ...GOOD, ...value }, {}).needs).toEqual({
+      ...NO_NEEDS,
+      ...needs,
+    });
   });
 });

@@ -57,20 +57,23 @@ describe('the envelope', () => {
     ['stream', { input: 'hi', stream: 'yes' }],
   ])('refuses by the name of the field: %s', (field, body) => {
     const value = field === 'model' ? body : { model: 'm', ...body };
-    expect(refusal(() => client.readEnvelope(value))).toBe(field);
+    expect(refusal(() => client.endpoints[0].readEnvelope(value, {}))).toBe(field);
   });
 
   it('finds what the request needs in parts, results and lists of tools', () => {
-    const { needs } = client.readEnvelope({
-      model: 'm',
-      reasoning: { effort: 'low' },
-      text: { format: { type: 'json_object' } },
-      input: [
-        { role: 'user', content: [{ type: 'input_file', file_data: 'JVBERi' }] },
-        { type: 'additional_tools', role: 'developer', tools: [AGENTS, { type: 'web_search' }] },
-        { type: 'function_call_output', call_id: 'c', output: [{ type: 'input_image', image_url: 'x' }] },
-      ],
-    });
+    const { needs } = client.endpoints[0].readEnvelope(
+      {
+        model: 'm',
+        reasoning: { effort: 'low' },
+        text: { format: { type: 'json_object' } },
+        input: [
+          { role: 'user', content: [{ type: 'input_file', file_data: 'JVBERi' }] },
+          { type: 'additional_tools', role: 'developer', tools: [AGENTS, { type: 'web_search' }] },
+          { type: 'function_call_output', call_id: 'c', output: [{ type: 'input_image', image_url: 'x' }] },
+        ],
+      },
+      {},
+    );
     expect(needs).toEqual({
       image: true,
       document: true,
@@ -492,7 +495,7 @@ describe('requests of a real program', () => {
 
   it.each(lines.map((line, at): [number, string] => [at + 1, line]))('line %i', (_, line) => {
     const { body: given } = JSON.parse(line) as { body: JsonObject };
-    const { needs } = client.readEnvelope(given);
+    const { needs } = client.endpoints[0].readEnvelope(given, {});
     expect(needs.tools).toBe(true);
     const request = client.decodeRequest(given);
     const again = protocols.responses.provider.encodeRequest(request, request.model, DEFAULT_TRAITS);

@@ -1,0 +1,8 @@
+// The endpoints of the chat protocol.
+import type { ClientSide } from '../interface/protocol.ts';
+import { outline } from './outline.ts';
+import { readEnvelope } from './request/envelope.ts';
+
+export const endpoints: ClientSide['endpoints'] = [
+  { does: 'generate', method: 'POST', path: outline.path, readEnvelope },
+];

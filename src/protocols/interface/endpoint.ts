@@ -1,0 +1,82 @@
+// The endpoints of a protocol are rows of a table: at which method and path a request arrives, how its body is read, and what the
+// gateway does with it. The router and the reader of requests know nothing else of them.
+import type { JsonObject } from '../../canonical/json.ts';
+import type { Usage } from '../../canonical/reply.ts';
+import { percentDecoded } from '../../percent.ts';
+import type { Envelope } from './bodies.ts';
+import type { StoredAnswers } from './features.ts';
+
+/** What stands in a path in place of a pattern's `{names}`, decoded. */
+export type PathValues = Readonly<Record<string, string>>;
+
+interface Row {
+  /** Below the version, of the gateway and of providers. `{id}` stands for one segment, or for a part of it. */
+  readonly path: string;
+}
+
+interface WithBody extends Row {
+  readonly method: 'POST';
+  /**
+   * Validates what the gateway itself relies on, and finds model and stream, in the body or in the path. Throws GatewayError
+   * `invalid_request` naming the field.
+   */
+  readEnvelope(value: JsonObject, values: PathValues): Envelope;
+}
+
+/** Answered by a provider of any protocol, whole or as a stream. */
+export interface Generation extends WithBody {
+  readonly does: 'generate';
+}
+
+/** Forwarded to a provider of the same protocol, or not served. The answer is whole. */
+export interface Relayed extends WithBody {
+  readonly does: 'relay';
+  /** Finds the usage of an answer. Throws FailureError for what is no answer. */
+  inspectReply(value: unknown): { usage?: Usage };
+}
+
+/** Counts the tokens of a request without answering it. */
+export interface TokenCount extends WithBody {
+  readonly does: 'count';
+  isCount(reply: unknown): boolean;
+  encode(tokens: number): JsonObject;
+}
+
+/** Shows a stored answer, or a part of it. The path has its `{id}`. */
+export interface StoredShow extends Row {
+  readonly does: 'show_stored';
+  readonly method: 'GET';
+  readonly stored: StoredAnswers;
+  /**
+   * `text`: what is stored under the id. undefined: it is no answer. Throws GatewayError `invalid_request` for a query that asks for
+   * what is not kept.
+   */
+  show(text: string, query: URLSearchParams, id: string): JsonObject | undefined;
+}
+
+/** Deletes a stored answer, also at the provider that keeps it. The path has its `{id}`. */
+export interface StoredDelete extends Row {
+  readonly does: 'delete_stored';
+  readonly method: 'DELETE';
+  readonly stored: StoredAnswers;
+}
+
+export type Endpoint = Generation | Relayed | TokenCount | StoredShow | StoredDelete;
+
+/** The path at which the gateway serves an endpoint. */
+export function servedPath({ path }: Pick<Endpoint, 'path'>): string {
+  return `/v1${path}`;
+}
+
+const NAME = /\{(\w+)\}/g;
+
+/** Reads the values of a pattern's names from paths; undefined for a path of another form. */
+export function pathReader(pattern: string): (path: string) => PathValues | undefined {
+  const names = [...pattern.matchAll(NAME)].map(([, name = '']) => name);
+  const form = new RegExp(`^${pattern.replace(/[.*+?^$()|[\]\\]/g, '\\$&').replace(NAME, '([^/]+)')}$`);
+  return (path) => {
+    const found = form.exec(path)?.slice(1).map(percentDecoded);
+    if (found === undefined || found.some((value) => value.includes('/'))) return undefined;
+    return Object.fromEntries(names.map((name, at) => [name, found[at] ?? '']));
+  };
+}

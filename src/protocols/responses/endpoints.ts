@@ -1,0 +1,27 @@
+// The endpoints of the responses protocol. Those of stored answers are for the account that got the answer.
+import { asCount, isObject } from '../../canonical/json.ts';
+import type { ClientSide } from '../interface/protocol.ts';
+import { outline } from './outline.ts';
+import { inspectReply } from './relay.ts';
+import { readEnvelope } from './request/envelope.ts';
+import { stored } from './stored/index.ts';
+import { show, showInput } from './stored/show.ts';
+
+const { path } = outline;
+
+export const endpoints: ClientSide['endpoints'] = [
+  { does: 'generate', method: 'POST', path, readEnvelope },
+  // A conversation in short, which only its provider can write and read.
+  { does: 'relay', method: 'POST', path: `${path}/compact`, readEnvelope, inspectReply },
+  {
+    does: 'count',
+    method: 'POST',
+    path: `${path}/input_tokens`,
+    readEnvelope,
+    isCount: (value) => isObject(value) && asCount(value.input_tokens) !== undefined,
+    encode: (tokens) => ({ object: 'response.input_tokens', input_tokens: tokens }),
+  },
+  { does: 'show_stored', method: 'GET', path: `${path}/{id}`, stored, show },
+  { does: 'delete_stored', method: 'DELETE', path: `${path}/{id}`, stored },
+  { does: 'show_stored', method: 'GET', path: `${path}/{id}/input_items`, stored, show: showInput },
+];
