@@ -4,7 +4,8 @@ import { DEFAULT_TRAITS } from '../../src/canonical/traits.ts';
 import type { Traits } from '../../src/canonical/traits.ts';
 import type { ModelConfig } from '../../src/config/config.ts';
 import { createModelInfo } from '../../src/routing/model-info.ts';
-import { plainName, rulesOf } from '../../src/routing/models/rules.ts';
+import { plainName } from '../../src/routing/models/plain-name.ts';
+import { rulesOf } from '../../src/routing/models/rules.ts';
 import { readPriceBook, costOf } from '../../src/routing/price.ts';
 import { createRouting } from '../../src/routing/routing.ts';
 import { config, fakeClock, provider, question } from './fixtures.ts';
@@ -28,6 +29,8 @@ describe('names', () => {
     ['accounts/fireworks/models/gpt-oss-120b', 'gpt-oss-120b'],
     ['qwen3:0.6b', 'qwen3'],
     ['Qwen/Qwen3-32B', 'qwen3-32b'],
+    ['accounts/fireworks/models/glm-5p3', 'glm-5-3'],
+    ['qwen3.8-27b', 'qwen3-8-27b'],
   ])('%s is %s', (name, plain) => {
     expect(plainName(name)).toBe(plain);
   });

@@ -1,7 +1,7 @@
 // What a model takes at one well-known provider and not elsewhere, by the preset's name: these rows stand above the catalogue's.
 // The provider's own deviations, whatever its model, are the preset's traits (config/presets.ts).
 import type { Traits } from '../../canonical/traits.ts';
-import { ALL, USUAL, type ModelRow } from './row.ts';
+import { ALL, UP_TO_HIGH, type ModelRow } from './row.ts';
 
 /** Thinking is switched by `thinking: {type}`, and a forced call is refused while it is on. */
 const SWITCHED: Partial<Traits> = { thinkingForm: 'type', forcedTools: 'not_thinking' };
@@ -24,14 +24,16 @@ export const HOSTS: Readonly<Partial<Record<string, readonly ModelRow[]>>> = {
     // The alias of the mode that does not think.
     { match: /^deepseek-chat/, traits: { thinksByDefault: false } },
   ],
+  xai: [
+    // The catalogue has xhigh for it, its maker and Copilot do not: https://github.com/theopenco/llmgateway/pull/2973
+    { match: /^grok-4-5/, traits: { efforts: UP_TO_HIGH } },
+  ],
   groq: [
     // https://github.com/ItzCrazyKns/Vane/issues/980
     { match: /^(?!gpt-oss|qwen-?3-8|kimi)/, traits: { responseFormats: ['json_object'] } },
     // https://github.com/vercel/ai/issues/8057: `none` and `default` alone.
     { match: /^qwen-?3(?:-6|-32b)/, traits: { efforts: ['none'], thinkingOff: 'always' } },
-    { match: /^qwen-?3-8/, traits: { efforts: USUAL, thinkingOff: 'always' } },
   ],
-  cerebras: [{ match: /^qwen-?3-8/, traits: { efforts: USUAL, thinkingOff: 'always' } }],
   llamacpp: [GRADED],
   vllm: [GRADED],
   moonshot: [

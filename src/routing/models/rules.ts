@@ -1,10 +1,12 @@
 // The rules of a model at a provider. Each layer overrides the ones before it: the model's own rows, the catalogue's facts of the
 // model at that provider, our rows for that provider.
 import type { Traits } from '../../canonical/traits.ts';
+import { catalogued } from './catalogue.ts';
 import { CLAUDE } from './claude.data.ts';
 import { HOSTS } from './hosts.data.ts';
 import { OPENAI } from './openai.data.ts';
 import { OTHERS } from './others.data.ts';
+import { plainName } from './plain-name.ts';
 import type { ModelRow } from './row.ts';
 
 const MODELS: readonly ModelRow[] = [...CLAUDE, ...OPENAI, ...OTHERS];
@@ -59,8 +61,13 @@ export function rulesOf(upstream: string, preset: string | undefined): ModelRule
   const model = matching(MODELS, name);
   // A name with a path is an aggregator's (`openai/gpt-5.2`): the model's rules hold there, the wire is its own.
   if (upstream.includes('/')) for (const member of WIRE_TRAITS) Reflect.deleteProperty(model.traits, member);
-  const host = matching((preset === undefined ? undefined : HOSTS[preset]) ?? [], name);
-  return { family: model.family ?? name, model: model.traits, host: host.traits };
+  if (preset === undefined) return { family: model.family ?? name, model: model.traits, host: {} };
+  const { traits } = matching(HOSTS[preset] ?? [], name);
+  return {
+    family: model.family ?? name,
+    model: model.traits,
+    host: { ...catalogued(preset, upstream), ...traits },
+  };
 }
 
 /** Rows stand from the general to the particular: a later row that matches overrides an earlier one. */
@@ -76,28 +83,4 @@ function matching(
     Object.assign(traits, row.traits);
   }
   return { family, traits };
-}
-
-/**
- * A model's name in one form: without path, date, version mark and size or price tag, with dashes for dots and at-signs. Providers
- * write one model in many ways (`us.anthropic.claude-sonnet-4-5-20250929-v1:0`).
- */
-export function plainName(upstream: string): string {
-  return (
-    upstream
-      .toLowerCase()
-      .replace(/^.*[/\\]/, '')
-      .replace(/^(?:[a-z]{2,6}\.)?(?:anthropic|openai|google|meta|mistral|deepseek|qwen)\./, '')
-      .replace(/:[^:]*$/, '')
-      .replace(/[.@_]/g, '-')
-      // Fireworks: `glm-5p3`.
-      .replace(/(\d)p(?=\d)/g, '$1-')
-      .replace(/-v\d+$/, '')
-      .replace(/-(?:20\d{6}|20\d\d-\d\d-\d\d|latest)(?=-|$)/, '')
-      .replace(
-        /^claude-(\d)(?:-(\d))?-(sonnet|opus|haiku|fable)(?=-|$)/,
-        (_, major: string, minor: string | undefined, line: string) =>
-          minor === undefined ? `claude-${line}-${major}` : `claude-${line}-${major}-${minor}`,
-      )
-  );
 }
