@@ -218,7 +218,7 @@ export function translateWhole(
 ): WrittenReply {
   const step = stepFor(prepared, context);
   const reply = completeReply(given, prepared, step);
-  const text = client.writeReply?.(reply, context) ?? rawJson(client.encodeReply(reply, context));
+  const text = rawJson(client.encodeReply(reply, context));
   return written(text, reply, prepared, client, context, step);
 }
 

@@ -6,7 +6,7 @@ import { decodeError, encodeError, encodeStreamError } from './errors.ts';
 import { forwardedHeaders, keyHeaders, limitHeaders, outline } from './outline.ts';
 import { inspectReply, rewrite, createClassifier, keepAlive } from './relay.ts';
 import { decodeReply } from './reply/decode.ts';
-import { encodeReply, holds, lossesOfRewriting, writeReply } from './reply/encode.ts';
+import { encodeReply, holds, lossesOfRewriting } from './reply/encode.ts';
 import { decodeRequest, readAsked } from './request/decode.ts';
 import { encodeRequest } from './request/encode.ts';
 import { createStreamDecoder } from './stream/decoder.ts';
@@ -31,7 +31,6 @@ const client: ClientSide = {
   readAsked,
   wirePath,
   encodeReply,
-  writeReply,
   createStreamEncoder,
   needsInputEstimate: false,
   holds,

@@ -48,8 +48,6 @@ export interface ClientSide extends Pick<ProtocolOutline, 'path' | 'setup' | 'ha
 
   // -- the answer --
   encodeReply(reply: Reply, context: ReplyContext): JsonObject;
-  /** The same as JSON, if that takes less than to write the object. */
-  writeReply?(reply: Reply, context: ReplyContext): string;
   createStreamEncoder(context: ReplyContext): StreamEncoder;
   /** Its streams start with the count of input tokens, which providers of other protocols send at the end: the encoder gets an estimate. */
   readonly needsInputEstimate: boolean;

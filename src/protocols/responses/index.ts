@@ -4,7 +4,7 @@ import { endpoints } from './endpoints.ts';
 import { decodeError, encodeError, encodeStreamError, errorHead } from './errors.ts';
 import { wirePath } from './fields.ts';
 import { forwardedHeaders, keyHeaders, limitHeaders, returnedHeaders, outline } from './outline.ts';
-import { holds, lossesOfRewriting, encodeReply, writeReply } from './reply/encode.ts';
+import { holds, lossesOfRewriting, encodeReply } from './reply/encode.ts';
 import { decodeReply } from './reply/decode.ts';
 import { decodeRequest, readAsked } from './request/decode.ts';
 import { encodeRequest, historyRules } from './request/encode.ts';
@@ -32,7 +32,6 @@ const client: ClientSide = {
   wirePath,
   stored,
   encodeReply,
-  writeReply,
   createStreamEncoder,
   needsInputEstimate: false,
   holds,

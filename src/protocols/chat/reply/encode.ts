@@ -3,12 +3,11 @@ import { append, type JsonObject } from '../../../canonical/json.ts';
 import type { Reply } from '../../../canonical/reply.ts';
 import type { NativePart, ReasoningPart, ToolCallPart } from '../../../canonical/request.ts';
 import type { Ids } from '../../../ids.ts';
-import { rawJson } from '../../json/raw-json.ts';
 import type { ReplyContext, ReplyHolds } from '../../interface/answer.ts';
 import { chatExtra } from '../request/encode-tools.ts';
 import { encodeCitation } from './citations.ts';
 import { isSealed, reasoningDetail, thinkingBlock } from './reasoning.ts';
-import { encodeFinish, encodeServiceTier, encodeUsage, usageJson } from './ending.ts';
+import { encodeFinish, encodeServiceTier, encodeUsage } from './ending.ts';
 
 /** An id of this protocol is unchanged; an id of another protocol gets the form of this one. */
 export function fitReplyId(id: string, { ids, trace }: Pick<ReplyContext, 'ids' | 'trace'>): string {
@@ -46,24 +45,6 @@ function logprobsOf({ parts }: Reply): JsonObject | null {
   const content: JsonObject[] = [];
   for (const part of parts) if (part.type === 'text' && part.logprobs) append(content, part.logprobs);
   return content.length === 0 ? null : { content, refusal: null };
-}
-
-/** As `rawJson` writes `encodeReply`. One text, as most answers are, takes half of its time without an object. */
-export function writeReply(reply: Reply, context: ReplyContext): string {
-  const { parts, stop, usage } = reply;
-  const [part] = parts;
-  const isPlain =
-    parts.length === 1 && stop.reason !== 'refusal' && (stop.sequence ?? reply.serviceTier) === undefined;
-  if (!isPlain || part?.type !== 'text' || part.refusal === true || part.citations || part.logprobs || !usage)
-    return rawJson(encodeReply(reply, context));
-  const id = JSON.stringify(fitReplyId(reply.id, context));
-  const finish = encodeFinish(stop, false, context.request.legacyFunctions === true);
-  return (
-    `{"id":${id},"object":"chat.completion","created":${reply.created ?? context.created},` +
-    `"model":${JSON.stringify(reply.model)},"choices":[{"index":0,` +
-    `"message":{"role":"assistant","content":${JSON.stringify(part.text)},"refusal":null},` +
-    `"logprobs":null,"finish_reason":"${finish}"}],"usage":${usageJson(usage)}}`
-  );
 }
 
 function encodeMessage(reply: Reply, { request, ids }: ReplyContext): JsonObject {

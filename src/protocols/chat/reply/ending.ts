@@ -158,15 +158,3 @@ export function encodeUsage(usage: Usage): JsonObject {
     completion_tokens_details: { reasoning_tokens: usage.reasoning ?? 0 },
   };
 }
-
-/** As JSON.stringify writes `encodeUsage`. */
-export function usageJson(usage: Usage): string {
-  const { cacheRead = 0, cacheWrite, output, reasoning = 0 } = usage;
-  const prompt = totalInput(usage);
-  const written = cacheWrite === undefined ? '' : `,"cache_write_tokens":${cacheWrite}`;
-  return (
-    `{"prompt_tokens":${prompt},"completion_tokens":${output},"total_tokens":${prompt + output},` +
-    `"prompt_tokens_details":{"cached_tokens":${cacheRead}${written}},` +
-    `"completion_tokens_details":{"reasoning_tokens":${reasoning}}}`
-  );
-}

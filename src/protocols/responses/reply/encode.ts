@@ -10,59 +10,28 @@ import {
   callItem,
   itemId,
   messageItem,
-  messageJson,
   reasoningItem,
   refusalPart,
   textPart,
   clientToolOf,
 } from './items.ts';
-import {
-  completedAt,
-  responseId,
-  responseJson,
-  responseOf,
-  type ResponseHead,
-  type ResponseState,
-} from './response.ts';
-import { encodeStop, holdsAnswer, refusalWords, usageJson, estimateUsage } from './ending.ts';
+import { completedAt, responseId, responseOf, type ResponseHead, type ResponseState } from './response.ts';
+import { encodeStop, holdsAnswer, refusalWords, encodeUsage, estimateUsage } from './ending.ts';
 
 export function encodeReply(reply: Reply, context: ReplyContext): JsonObject {
-  const { head, state } = answerOf(reply, context);
-  return responseOf(head, state, context);
-}
-
-export function writeReply(reply: Reply, context: ReplyContext): string {
-  const { head, state } = answerOf(reply, context, onlyText(reply));
-  return responseJson(head, state, context);
-}
-
-/** Of an answer that is one text; undefined: it is more. */
-function onlyText({ parts, stop }: Reply): string | undefined {
-  const [part] = parts;
-  if (parts.length !== 1 || part?.type !== 'text' || stop.reason === 'refusal') return undefined;
-  return part.refusal === true || part.citations || part.logprobs ? undefined : part.text;
-}
-
-/** `text`: the whole answer, which is written as JSON at once. */
-function answerOf(
-  reply: Reply,
-  context: ReplyContext,
-  text?: string,
-): { head: ResponseHead; state: ResponseState } {
   const id = responseId(reply.id, context);
-  const output = text === undefined ? outputOf(reply, context) : [];
+  const output = outputOf(reply, context);
   const ending = encodeStop(reply.stop, isRefusal(reply) && !holdsAnswer(output));
   const state: ResponseState = {
     status: ending.status,
     output: ending.status === 'completed' ? output : cut(output, reply.parts),
-    usage: usageJson(reply.usage ?? estimateUsage(context.estimateInput(), characters(reply.parts))),
+    usage: encodeUsage(reply.usage ?? estimateUsage(context.estimateInput(), characters(reply.parts))),
   };
-  if (text !== undefined) state.written = `[${messageJson(itemId('msg', context.ids), text, ending.status)}]`;
   if (ending.reason !== undefined) state.reason = ending.reason;
   const { created = context.created, model, serviceTier } = reply;
   const head: ResponseHead = { id, created, model, serviceTier };
   if (ending.status === 'completed') state.completedAt = completedAt(head, context);
-  return { head, state };
+  return responseOf(head, state, context);
 }
 
 function isRefusal({ parts, stop }: Reply): boolean {

@@ -98,14 +98,16 @@ export function decodeUsage(value: JsonValue | undefined): Usage | undefined {
 }
 
 /** The details are always there: clients read through them without asking. */
-export function usageJson(usage: Usage): string {
+export function encodeUsage(usage: Usage): JsonObject {
   const { cacheRead = 0, cacheWrite = 0, output, reasoning = 0 } = usage;
   const input = totalInput(usage);
-  return (
-    `{"input_tokens":${input},"input_tokens_details":{"cached_tokens":${cacheRead},` +
-    `"cache_write_tokens":${cacheWrite}},"output_tokens":${output},` +
-    `"output_tokens_details":{"reasoning_tokens":${reasoning}},"total_tokens":${input + output}}`
-  );
+  return {
+    input_tokens: input,
+    input_tokens_details: { cached_tokens: cacheRead, cache_write_tokens: cacheWrite },
+    output_tokens: output,
+    output_tokens_details: { reasoning_tokens: reasoning },
+    total_tokens: input + output,
+  };
 }
 
 const CHARACTERS_A_TOKEN = 4;

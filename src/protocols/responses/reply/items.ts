@@ -32,14 +32,6 @@ export function messageItem(id: string, content: JsonObject[], status: ItemStatu
   return { id, type: 'message', status, content, role: 'assistant' };
 }
 
-/** A message of one text, as JSON: most answers are one, and its objects would take as long as all other members of the answer. */
-export function messageJson(id: string, text: string, status: ItemStatus): string {
-  return (
-    `{"id":"${id}","type":"message","status":"${status}",` +
-    `"content":[{"type":"output_text","annotations":[],"logprobs":[],"text":${JSON.stringify(text)}}],"role":"assistant"}`
-  );
-}
-
 // -- reasoning --
 
 /** Whether encrypted reasoning is handed out: where the client asks for it, or where nothing is stored. */

@@ -8,10 +8,7 @@ import type { ReplyContext } from '../../interface/answer.ts';
 export interface ResponseState {
   status: 'in_progress' | 'completed' | 'incomplete' | 'failed';
   output: JsonObject[];
-  /** The same as JSON, if it was written at once; `output` is empty then. */
-  written?: string;
-  /** As JSON. */
-  usage?: string;
+  usage?: JsonObject;
   error?: JsonObject;
   /** Of `incomplete`. */
   reason?: string;
@@ -63,84 +60,76 @@ const SERVICE_TIERS: ReadonlyMap<string, string> = new Map(
   }),
 );
 
-/** The members that change, in front of those that `echoJson` gives; without the braces around them. */
-export function headJson(
+/** The members that change, in front of those that `echoOf` gives. */
+function headOf(
   { id, created, model, serviceTier = 'default' }: ResponseHead,
-  { status, completedAt: completed, reason, error, output, written, usage }: ResponseState,
-): string {
-  const details = reason === undefined ? 'null' : `{"reason":"${reason}"}`;
-  const tier = SERVICE_TIERS.get(serviceTier) ?? 'default';
-  return (
-    `"id":${json(id)},"object":"response","created_at":${json(created)},"completed_at":${json(completed)},` +
-    `"status":"${status}","incomplete_details":${details},"error":${json(error)},"model":${json(model)},` +
-    `"output":${written ?? rawJson(output)},"usage":${usage ?? 'null'},"service_tier":"${tier}"`
-  );
+  { status, completedAt: completed, reason, error, output, usage }: ResponseState,
+): JsonObject {
+  return {
+    id,
+    object: 'response',
+    created_at: created,
+    completed_at: completed ?? null,
+    status,
+    incomplete_details: reason === undefined ? null : { reason },
+    error: error ?? null,
+    model,
+    output,
+    usage: usage ?? null,
+    service_tier: SERVICE_TIERS.get(serviceTier) ?? 'default',
+  };
 }
 
-/**
- * The request, as an answer repeats it: with the defaults of the service where the client wrote nothing. Most members are such
- * defaults, and an object of them takes five times as long to make and to write as this text.
- */
-export function echoJson(context: Partial<Pick<ReplyContext, 'request' | 'hidden'>> = {}): string {
+type EchoContext = Partial<Pick<ReplyContext, 'request' | 'hidden'>>;
+
+/** The request, as an answer repeats it: with the defaults of the service where the client wrote nothing. */
+export function echoOf(context: EchoContext = {}): JsonObject {
   const { asked = {} } = context.request ?? {};
   const { tools, user } = asked;
-  return (
-    `"background":false,"frequency_penalty":${number(asked.frequency_penalty, 0)},` +
-    `"instructions":${json(asked.instructions)},"max_output_tokens":${json(asked.max_output_tokens)},` +
-    `"max_tool_calls":${json(asked.max_tool_calls)},` +
-    `"metadata":${isObject(asked.metadata) ? json(asked.metadata) : '{}'},` +
-    `"parallel_tool_calls":${asked.parallel_tool_calls !== false},` +
-    `"presence_penalty":${number(asked.presence_penalty, 0)},` +
-    `"previous_response_id":${json(asked.previous_response_id)},` +
-    `"prompt_cache_key":${json(asked.prompt_cache_key)},"reasoning":${reasoningJson(asked.reasoning)},` +
-    `"safety_identifier":${json(asked.safety_identifier)},"store":${isStored(context)},` +
-    `"temperature":${number(asked.temperature, 1)},"text":${textJson(asked.text)},` +
-    `"tool_choice":${json(asked.tool_choice ?? 'auto')},` +
-    `"tools":${Array.isArray(tools) ? json(tools.map(echoTool)) : '[]'},` +
-    `"top_logprobs":${number(asked.top_logprobs, 0)},"top_p":${number(asked.top_p, 1)},` +
+  const echo: JsonObject = {
+    background: false,
+    frequency_penalty: number(asked.frequency_penalty, 0),
+    instructions: asked.instructions ?? null,
+    max_output_tokens: asked.max_output_tokens ?? null,
+    max_tool_calls: asked.max_tool_calls ?? null,
+    metadata: isObject(asked.metadata) ? asked.metadata : {},
+    parallel_tool_calls: asked.parallel_tool_calls !== false,
+    presence_penalty: number(asked.presence_penalty, 0),
+    previous_response_id: asked.previous_response_id ?? null,
+    prompt_cache_key: asked.prompt_cache_key ?? null,
+    reasoning: { effort: null, summary: null, ...(isObject(asked.reasoning) && asked.reasoning) },
+    safety_identifier: asked.safety_identifier ?? null,
+    store: isStored(context),
+    temperature: number(asked.temperature, 1),
+    text: textOf(asked.text),
+    tool_choice: asked.tool_choice ?? 'auto',
+    tools: Array.isArray(tools) ? tools.map(echoTool) : [],
+    top_logprobs: number(asked.top_logprobs, 0),
+    top_p: number(asked.top_p, 1),
     // The gateway cuts nothing, whatever the client asked for.
-    `"truncation":"disabled"` +
-    (typeof user === 'string' ? `,"user":${json(user)}` : '')
-  );
+    truncation: 'disabled',
+  };
+  if (typeof user === 'string') echo.user = user;
+  return echo;
 }
 
-export function responseJson(
-  head: ResponseHead,
-  state: ResponseState,
-  context?: Partial<Pick<ReplyContext, 'request' | 'hidden'>>,
-): string {
-  return `{${headJson(head, state)},${echoJson(context)}}`;
+export function responseOf(head: ResponseHead, state: ResponseState, context?: EchoContext): JsonObject {
+  return Object.assign(headOf(head, state), echoOf(context));
 }
 
-export function responseOf(
-  head: ResponseHead,
-  state: ResponseState,
-  context?: Partial<Pick<ReplyContext, 'request' | 'hidden'>>,
-): JsonObject {
-  return { ...(JSON.parse(responseJson(head, state, context)) as JsonObject), output: state.output };
+/** The same as JSON. `echo`: as `rawJson` writes `echoOf`, once for all events of a stream. */
+export function responseJson(head: ResponseHead, state: ResponseState, echo: string): string {
+  return `${rawJson(headOf(head, state)).slice(0, -1)},${echo.slice(1)}`;
 }
 
-/** What is absent is null. */
-function json(value: JsonValue | undefined): string {
-  if (value === undefined || value === null) return 'null';
-  if (typeof value === 'number') return Number.isFinite(value) ? String(value) : 'null';
-  return typeof value === 'object' ? rawJson(value) : JSON.stringify(value);
-}
-
-function number(value: JsonValue | undefined, usual: number): string {
-  return typeof value === 'number' ? JSON.stringify(value) : String(usual);
-}
-
-function reasoningJson(reasoning: JsonValue | undefined): string {
-  return isObject(reasoning)
-    ? json({ effort: null, summary: null, ...reasoning })
-    : '{"effort":null,"summary":null}';
+function number(value: JsonValue | undefined, usual: number): number {
+  return typeof value === 'number' ? value : usual;
 }
 
 /** Without a format the answer is plain text. */
-function textJson(text: JsonValue | undefined): string {
-  if (!isObject(text)) return '{"format":{"type":"text"}}';
-  return json(isObject(text.format) ? text : { ...text, format: { type: 'text' } });
+function textOf(text: JsonValue | undefined): JsonObject {
+  if (!isObject(text)) return { format: { type: 'text' } };
+  return isObject(text.format) ? text : { ...text, format: { type: 'text' } };
 }
 
 /** Readers with schemas demand members of a function that a request may leave out. */

@@ -1,6 +1,7 @@
 // Canonical events as a stream of this protocol. One item is on the wire at a time, with indexes 0, 1, 2 …: what belongs to
 // others waits until it closes. An item closes when the next one begins or the answer ends, since only then is it known whether
 // it was cut.
+import { rawJson } from '../../json/raw-json.ts';
 import type { StreamEvent, StopReason, Usage } from '../../../canonical/reply.ts';
 import { append, type JsonObject } from '../../../canonical/json.ts';
 import type { NativePart, ReasoningPart } from '../../../canonical/request.ts';
@@ -16,8 +17,8 @@ import { stringOf } from '../reply/decode.ts';
 import { deltaOf, type Block, type CallStart } from './block.ts';
 import {
   completedAt,
-  echoJson,
-  headJson,
+  echoOf,
+  responseJson,
   responseOf,
   noteReplyIds,
   responseId,
@@ -29,7 +30,7 @@ import {
   endsWithText,
   holdsAnswer,
   refusalWords,
-  usageJson,
+  encodeUsage,
   estimateUsage,
 } from '../reply/ending.ts';
 import { toolDirectory, type ToolDirectory } from '../request/tools.ts';
@@ -72,7 +73,7 @@ class ResponsesWriter implements StreamEncoder {
     this.#context = context;
     this.#tools = toolDirectory(asked);
     this.#hideReasoning = reasoning?.display === 'omitted';
-    this.#echo = echoJson(context);
+    this.#echo = rawJson(echoOf(context));
   }
 
   push(event: StreamEvent): string {
@@ -173,7 +174,7 @@ class ResponsesWriter implements StreamEncoder {
 
   #lifecycle(type: string, state: ResponseState): string {
     if (this.#head === undefined) return '';
-    return this.#frames.raw(type, `"response":{${headJson(this.#head, state)},${this.#echo}}}`);
+    return this.#frames.raw(type, `"response":${responseJson(this.#head, state, this.#echo)}}`);
   }
 
   #soFar(status: 'in_progress' | 'incomplete'): JsonObject[] {
@@ -198,8 +199,8 @@ class ResponsesWriter implements StreamEncoder {
     return frames + this.#lifecycle(`response.${status}`, state) + DONE;
   }
 
-  #usage(usage: Usage | undefined): string {
-    return usageJson(usage ?? estimateUsage(this.#context.estimateInput(), this.#characters));
+  #usage(usage: Usage | undefined): JsonObject {
+    return encodeUsage(usage ?? estimateUsage(this.#context.estimateInput(), this.#characters));
   }
 
   /** The words of a refusal: clients look for the part. Where they are those of the text, they have streamed. */

@@ -158,30 +158,6 @@ describe('writing', () => {
   };
   const call = (id: string) => ({ type: 'tool_call' as const, id, name: 'f', arguments: '' });
 
-  const text = (words: string, over = {}) => ({ type: 'text' as const, text: words, ...over });
-  const usage = { input: 1, cacheRead: 2, output: 3, reasoning: 1 };
-  test.each<[string, Partial<Reply>, object?]>([
-    ['a text', { usage }],
-    ['no usage', {}],
-    ['tokens that were written to a cache', { usage: { ...usage, cacheWrite: 4 } }],
-    ['characters that JSON escapes', { usage, parts: [text('"\\\n\u2028\ud800é\u0001')], model: '"m"' }],
-    ['an empty text', { usage, parts: [text('')] }],
-    ['no part', { usage, parts: [] }],
-    ['two texts', { usage, parts: [text('a'), text('b')] }],
-    ['a refusal', { usage, parts: [text('no', { refusal: true })], stop: { reason: 'refusal' } }],
-    ['a refusal that is explained', { usage, stop: { reason: 'refusal', explanation: 'why' } }],
-    ['a citation', { usage, parts: [text('a', { citations: [{ protocol: 'chat', url: 'https://e.x' }] })] }],
-    ['a call', { usage, parts: [text('a'), call('c')], stop: { reason: 'tool_calls' } }],
-    ['a stop sequence', { usage, stop: { reason: 'stop_sequence', sequence: 'END' } }],
-    ['a tier', { usage, serviceTier: 'priority' }],
-    ['its own time and id', { usage, id: 'chatcmpl-9', created: 7 }],
-    ['a cut answer', { usage, stop: { reason: 'length' } }],
-    ['a client of functions', { usage, stop: { reason: 'tool_calls' } }, { legacyFunctions: true }],
-  ])('as text it is what JSON.stringify writes: %s', (_, over, request = {}) => {
-    const written = chat.client.writeReply?.(reply(over), context(request));
-    expect(written).toBe(JSON.stringify(chat.client.encodeReply(reply(over), context(request))));
-  });
-
   test('the whole shape', () => {
     expect(
       chat.client.encodeReply(reply({ usage: { input: 1, output: 2 }, serviceTier: 'standard' }), context()),

@@ -3,7 +3,6 @@ import type { JsonObject } from '../../../../src/canonical/json.ts';
 import type { ReplyPart, StopReason } from '../../../../src/canonical/reply.ts';
 import type { ReplyIds } from '../../../../src/protocols/interface/answer.ts';
 import { signatureOfEncrypted } from '../../../../src/canonical/thinking-signature.ts';
-import { responses } from '../../../../src/protocols/responses/index.ts';
 import { openReasoning } from '../../../../src/protocols/responses/reply/items.ts';
 import { contextOf, replyOf, streamedOf, wholeOf } from '../answers.ts';
 
@@ -339,19 +338,4 @@ describe('thinking that its provider wants back', () => {
   test.each(['', '{', '{}', 'gw1.', 'gw1.e30', 'gAAAA', '{"text":1}'])('%s is nobody of ours', (blob) => {
     expect(openReasoning(blob)).toBeUndefined();
   });
-});
-
-test.each<[string, ReplyPart[], StopReason]>([
-  ['nothing', [], { reason: 'end' }],
-  ['a text', [text('"\\\n\u2028\ud800é\u0001')], { reason: 'end' }],
-  ['an empty text', [text('')], { reason: 'end' }],
-  ['a text that was cut', [text('a')], { reason: 'length' }],
-  ['a text that a filter cut', [text('a')], { reason: 'refusal', raw: 'content_filter' }],
-  ['a refusal', [refusal('no')], { reason: 'refusal', raw: 'refusal' }],
-  ['two texts', [text('a'), text('b')], { reason: 'end' }],
-  ['a text and a call', [text('a'), call('call_1', 'f', '{}')], { reason: 'tool_calls' }],
-])('an answer is written as JSON.stringify writes it: %s', (_, parts, stop) => {
-  const reply = replyOf(parts, stop);
-  const written = responses.client.writeReply?.(reply, contextOf());
-  expect(written).toBe(JSON.stringify(responses.client.encodeReply(reply, contextOf())));
 });
