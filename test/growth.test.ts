@@ -12,7 +12,7 @@ import { createEventRestorer } from '../src/canonical/reverse-mapping.ts';
 import type { ProtocolName } from '../src/canonical/request.ts';
 import { didYouMeanAll } from '../src/config/did-you-mean.ts';
 import { GatewayError } from '../src/errors.ts';
-import { errorOf } from '../src/gateway/outbound/fallback-policy.ts';
+import { errorOf } from '../src/gateway/outbound/fallback-error.ts';
 import { headerList, headerText } from '../src/gateway/reply/response-headers.ts';
 import { ownArrival, readRequest } from '../src/gateway/inbound/read-request.ts';
 import { redact } from '../src/providers/redact.ts';

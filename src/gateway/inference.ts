@@ -12,7 +12,7 @@ import {
 } from './inbound/read-request.ts';
 import { resolveReferences } from './inbound/stored-references.ts';
 import { buildFirst } from './outbound/build-request.ts';
-import { askTargets, type AskOptions } from './outbound/fallback.ts';
+import { askTargets } from './outbound/fallback.ts';
 import { beginSpans } from './outbound/trace-context.ts';
 import { estimatedInput, respond } from './reply/respond.ts';
 import { keepAliveInSilence } from './reply/silence.ts';
@@ -20,6 +20,7 @@ import { recallThinking } from './thinking-memory.ts';
 import { losesSignatures, protocolFor, type Target } from '../routing/catalog.ts';
 import type { PassedOver, Resolution, RoutingQuery } from '../routing/resolve.ts';
 import { finishTrace, startTrace, type Outcome, type Trace } from './trace.ts';
+import type { AskOptions } from './outbound/asking.ts';
 
 /**
  * Throws GatewayError before anything is written, or after the stream was opened with keep-alives alone (`sink.opened`); ClientGone if

@@ -3,7 +3,7 @@
 import { readBody } from '../../providers/exchange.ts';
 import { providerUrl } from '../../providers/url.ts';
 import { FailureError, type ProviderFailure } from '../../errors.ts';
-import { keyHint } from '../../gateway/outbound/fallback-policy.ts';
+import { keyHint } from '../../gateway/outbound/fallback-error.ts';
 import { type Target, protocolFor } from '../../routing/catalog.ts';
 import { failureOf, messageOf, type ProbeDeps, type Step } from './report.ts';
 import { NEVER_CANCELLED } from '../../cancellation.ts';

@@ -7,7 +7,7 @@ import type { Exchange, HeaderList } from '../exchange.ts';
 import type { Inbound } from '../inbound/read-request.ts';
 import type { CommittedReply, StreamOpening } from '../outbound/first-frame.ts';
 import { createStep } from '../outbound/event-steps.ts';
-import { errorOf } from '../outbound/fallback-policy.ts';
+import { errorOf } from '../outbound/fallback-error.ts';
 import type { ProviderAnswer } from '../outbound/fallback.ts';
 import { Answered, type Outcome, type Trace } from '../trace.ts';
 import { itemsToStore, joined, type AnsweredRequest } from './answer-items.ts';

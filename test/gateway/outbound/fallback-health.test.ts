@@ -4,7 +4,9 @@ import { NEVER_CANCELLED } from '../../../src/cancellation.ts';
 import { FailureError } from '../../../src/errors.ts';
 import { protocols } from '../../../src/protocols/registry.ts';
 import type { Trace } from '../../../src/gateway/trace.ts';
-import { askTargets, type AskDeps, type AskOptions } from '../../../src/gateway/outbound/fallback.ts';
+import { askTargets } from '../../../src/gateway/outbound/fallback.ts';
+import type { AskOptions } from '../../../src/gateway/outbound/asking.ts';
+import type { AskDeps } from '../../../src/gateway/outbound/asking.ts';
 
 it('an attempt is over when the request with less output cannot be prepared', async () => {
   const told: string[] = [];

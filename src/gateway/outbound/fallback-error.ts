@@ -1,9 +1,15 @@
-// The one error that the client gets for the failures of all targets, and how a request is changed so that a target can take it.
-import type { ErrorOptions, OverflowTokens, ProviderFailure } from '../../errors.ts';
-import { GatewayError, LEAST_OUTPUT, LONG_WAIT_S } from '../../errors.ts';
+// The one error that the client gets for the failures of all targets.
+import {
+  type ErrorOptions,
+  type OverflowTokens,
+  type ProviderFailure,
+  GatewayError,
+  LEAST_OUTPUT,
+  LONG_WAIT_S,
+} from '../../errors.ts';
 import { FAILURES, statusOf } from '../../failures.ts';
-import type { Target } from '../../routing/catalog.ts';
 import { redact } from '../../providers/redact.ts';
+import type { Target } from '../../routing/catalog.ts';
 
 export interface FailedAttempt {
   target: Target;
@@ -121,24 +127,4 @@ function redactAll(details: unknown, target: Target): unknown {
     if (typeof value !== 'object' || value === null || Array.isArray(value)) return value;
     return Object.fromEntries(Object.entries(value).map(([name, inner]) => [clean(name), inner as unknown]));
   });
-}
-
-/** The estimate may be too small by this factor. */
-const ESTIMATE_MARGIN = 1.25;
-
-/**
- * The tokens of output that fit where a provider refused input and output together. Messages demands a limit of output, so that
- * clients ask for more than they need; a translated request is sent once more with what fits. Undefined if something else was
- * wrong, or if hardly any tokens are left.
- */
-export function outputRoom(
-  { tokens = {} }: ProviderFailure,
-  { estimate }: Pick<RequestFigures, 'estimate'>,
-): number | undefined {
-  const { sent, limit, output, atLeast = false } = tokens;
-  if (limit === undefined || output === undefined) return undefined;
-  const input =
-    sent === undefined || atLeast ? Math.max(sent ?? 0, Math.ceil(estimate() * ESTIMATE_MARGIN)) : sent;
-  const room = limit - input;
-  return room < LEAST_OUTPUT || room >= output ? undefined : room;
 }

@@ -1,0 +1,54 @@
+// What the steps of one call of askTargets share.
+import type { Cancellation } from '../../cancellation.ts';
+import type { Clock } from '../../clock.ts';
+import type { Ids } from '../../ids.ts';
+import type { Logger } from '../../log.ts';
+import type { ProviderClient } from '../../providers/client.ts';
+import type { Target } from '../../routing/catalog.ts';
+import type { Health } from '../../routing/health.ts';
+import type { Inbound } from '../inbound/read-request.ts';
+import type { Trace } from '../trace.ts';
+import type { BuildOptions, BuiltRequest } from './build-request.ts';
+import type { FailedAttempt, RequestFigures } from './fallback-error.ts';
+import type { ReplyLimits } from './provider-reply.ts';
+
+export interface AskOptions extends ReplyLimits, BuildOptions {
+  inbound: Inbound;
+  first: BuiltRequest;
+  /** The targets after the first, in order. */
+  rest: readonly Target[];
+  /** There is one target alone: neither breaker nor cool-down applies to it. */
+  lone: boolean;
+  cancellation: Cancellation;
+}
+
+export interface AskDeps {
+  client: ProviderClient;
+  routing: { readonly health: Health };
+  clock: Clock;
+  ids: Ids;
+  log: Logger;
+}
+
+/** One call of askTargets, as its steps share it. */
+export interface Asking {
+  options: AskOptions;
+  trace: Trace;
+  deps: AskDeps;
+  /** Targets that failed so far. */
+  failed: FailedAttempt[];
+}
+
+export function passOver(target: Target, why: string, { trace }: Asking): undefined {
+  if (!trace.passedOver.some((other) => other.target === target)) {
+    trace.passedOver = [...trace.passedOver, { target, why }];
+  }
+}
+
+export function figuresOf({ options, deps }: Asking): RequestFigures {
+  return {
+    estimate: () => options.inbound.estimate(),
+    // A lone target is tried whether it cools or not: its client need not wait for that.
+    coolingMs: ({ key }) => (options.lone ? undefined : deps.routing.health.state(key).coolingMs),
+  };
+}
