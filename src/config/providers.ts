@@ -5,7 +5,7 @@ import { isLoopback } from '../loopback.ts';
 import { readBaseUrl } from './base-url.ts';
 import type { Environment } from '../environment.ts';
 import { didYouMean } from './did-you-mean.ts';
-import { type Preset, findPreset, presetAt, PRESETS } from './presets.ts';
+import { type Preset, findPreset, presetAt, PRESETS } from './presets/presets.ts';
 import type { FileModel, FileProvider } from './schema/schema.ts';
 
 /** The name of the built-in, simulated provider, which needs no network and no key. */

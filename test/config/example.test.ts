@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { expect, it } from 'vitest';
-import { PRESETS } from '../../src/config/presets.ts';
+import { PRESETS } from '../../src/config/presets/presets.ts';
 import { faultsOf, load } from './folder.ts';
 
 const text = readFileSync(path.resolve(import.meta.dirname, '../../config.example.yaml'), 'utf8');

@@ -5,7 +5,7 @@ import { readBaseUrl } from '../../src/config/base-url.ts';
 import { LOCAL_CANDIDATES } from '../../src/config/providers.ts';
 import type { ProviderConfig } from '../../src/config/config.ts';
 import { FLAG_NAMES, readFlag } from '../../src/config/schema/flags.ts';
-import { PRESETS } from '../../src/config/presets.ts';
+import { PRESETS } from '../../src/config/presets/presets.ts';
 import { load } from './folder.ts';
 
 const provider = (text: string, env: Record<string, string> = {}): ProviderConfig | undefined =>

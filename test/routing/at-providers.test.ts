@@ -1,7 +1,7 @@
 // What a model takes at one well-known provider, as a file gets it that says no more than the provider's name.
 import { describe, expect, it } from 'vitest';
 import type { Traits } from '../../src/canonical/traits.ts';
-import { PRESETS } from '../../src/config/presets.ts';
+import { PRESETS } from '../../src/config/presets/presets.ts';
 import { createModelInfo } from '../../src/routing/model-info.ts';
 import { load } from '../config/folder.ts';
 

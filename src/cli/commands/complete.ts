@@ -55,7 +55,7 @@ const tools: List = async () => {
 const providers: List = async ({ config }) =>
   (await config()).providers.map(({ name }) => ({ word: name, note: 'provider' }));
 const presets: List = async () => {
-  const { PRESETS } = await import('../../config/presets.ts');
+  const { PRESETS } = await import('../../config/presets/presets.ts');
   return [...PRESETS.map(({ name, title }) => ({ word: name, note: title })), { word: 'sim' }];
 };
 const permissions: List = () => Promise.resolve(PROTOCOL_NAMES.map((word) => ({ word })));

@@ -1,6 +1,6 @@
 // What `gateway init` finds on this machine: providers whose keys are in the environment, local model servers, installed tools.
 import type { ProviderConfig } from '../../config/config.ts';
-import { findPreset, PRESETS, type Preset } from '../../config/presets.ts';
+import { findPreset, PRESETS, type Preset } from '../../config/presets/presets.ts';
 import { findProviders, LOCAL_CANDIDATES, SIM } from '../../config/providers.ts';
 import type { Environment } from '../../environment.ts';
 import { findProgram } from '../../tools/programs.ts';

@@ -1,7 +1,7 @@
 // What a configuration file would reach and read, as its owner sees it before the consent: hosts, variables of the environment, the
 // database, and addresses that others can reach. Nothing of the environment is read for it.
 import { isLoopback } from '../../loopback.ts';
-import { findPreset } from '../presets.ts';
+import { findPreset } from '../presets/presets.ts';
 import { variablesIn } from '../variables.ts';
 
 export interface FileReach {

@@ -1,5 +1,5 @@
 // What a model takes at one well-known provider and not elsewhere, by the preset's name: these rows stand above the catalogue's.
-// The provider's own deviations, whatever its model, are the preset's traits (config/presets.ts).
+// The provider's own deviations, whatever its model, are the preset's traits (config/presets/presets.ts).
 import type { Traits } from '../../canonical/traits.ts';
 import { ALL, UP_TO_HIGH, type ModelRow } from './row.ts';
 

@@ -1,8 +1,8 @@
 // Well-known providers as rows of data, so that the name in the file, or the key in the environment, is enough. A deviation of
 // a provider from its protocol is a trait here, never a branch in code.
-import type { ProtocolName } from '../canonical/request.ts';
-import type { Traits } from '../canonical/traits.ts';
-import type { ProviderConfig } from './config.ts';
+import type { ProtocolName } from '../../canonical/request.ts';
+import type { Traits } from '../../canonical/traits.ts';
+import type { ProviderConfig } from '../config.ts';
 
 export interface Preset {
   name: string;
