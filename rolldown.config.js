@@ -27,6 +27,19 @@ const withoutUnused = {
   },
 };
 
+/** A segmenter takes 4 MB and some milliseconds: string-width makes one when it is loaded, most commands need none. */
+const SEGMENTER = 'const segmenter = new Intl.Segmenter();';
+const lateSegmenter = {
+  name: 'late-segmenter',
+  transform(code, id) {
+    if (!id.includes('/string-width/')) return undefined;
+    if (!code.includes(SEGMENTER)) throw new Error('string-width makes its segmenter otherwise');
+    const late =
+      'let made; const segmenter = { segment: (text) => (made ??= new Intl.Segmenter()).segment(text) };';
+    return code.replace(SEGMENTER, late);
+  },
+};
+
 /** One character beyond Latin-1 would make V8 keep the whole text with two bytes a character. */
 const ascii = {
   name: 'ascii',
@@ -45,7 +58,7 @@ const serving = (id) =>
 
 /** Commands that do not serve get copies of these, so that they load little and `serving` stays one script. Only values cross over. */
 const COPIED =
-  /\/src\/(?:canonical|routing)\/|\/src\/(?:cancellation|descriptors|ids)\.ts$|\/src\/providers\/(?:connection|discover|exchange|proxy|redact|reply-body)\.ts$|\/src\/protocols\/(?:outlines|shared\/(?:client|model-list)|\w+\/outline)\.ts$/;
+  /\/src\/(?:canonical|routing)\/|\/src\/(?:cancellation|descriptors|ids)\.ts$|\/src\/providers\/(?:connection|discover|exchange|proxy|redact|reply-body|url)\.ts$|\/src\/protocols\/(?:outlines|shared\/(?:client|model-list)|\w+\/outline)\.ts$/;
 const COPY = '?copy';
 const copies = {
   name: 'copies',
@@ -164,7 +177,7 @@ const gateway = defineConfig({
       yaml: join(import.meta.dirname, 'node_modules/yaml/browser/dist/index.js'),
     },
   },
-  plugins: [undiciInParts, withoutUnused, copies, ascii, prices],
+  plugins: [undiciInParts, withoutUnused, lateSegmenter, copies, ascii, prices],
   // What is wrong in a module that is imported (a name that undici's file has no more) must not wait for a user.
   onLog(level, log) {
     if (level === 'warn') throw new Error(log.message);

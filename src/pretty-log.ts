@@ -1,5 +1,6 @@
 // Log records for people: a request is one line, as wide as the terminal up to 160 columns; all other records wrap at words.
 import { plural } from './plural.ts';
+import { displayWidth, truncate } from './display-width.ts';
 
 /** Text that is broken only if it is longer than a line. `label` is dim and stays with it. */
 interface Word {
@@ -56,10 +57,10 @@ function laidOut(
   let lines = '';
   let used = 0;
   for (const { text, label = '', code, gap } of words) {
-    const size = widthOf(label) + widthOf(text);
+    const size = displayWidth(label) + displayWidth(text);
     const fits = used === 0 || used + gap + size <= width;
     lines += fits ? ' '.repeat(gap) : `\n${' '.repeat(indent)}`;
-    used = (fits ? used + gap : indent) + widthOf(label);
+    used = (fits ? used + gap : indent) + displayWidth(label);
     lines += paint(DIM, label);
     // Text without spaces, such as a name, is broken at the end of the line.
     for (const [at, piece] of pieces(text, width - used, width - indent).entries()) {
@@ -68,7 +69,7 @@ function laidOut(
         used = indent;
       }
       lines += paint(code, piece);
-      used += widthOf(piece);
+      used += displayWidth(piece);
     }
   }
   return `${lines}\n`;
@@ -76,12 +77,12 @@ function laidOut(
 
 /** The text in pieces: the first of at most `first` columns, all others of at most `room`. */
 function pieces(text: string, first: number, room: number): string[] {
-  if (widthOf(text) <= first) return [text];
+  if (displayWidth(text) <= first) return [text];
   const result: string[] = [];
   let piece = '';
   let left = first;
   for (const char of text) {
-    const width = widthOf(char);
+    const width = displayWidth(char);
     if (width > left) {
       result.push(piece);
       piece = '';
@@ -139,7 +140,7 @@ const STATUS_INDENT = '12:00:01 200  '.length;
 /** `12:00:01 200  alice  auto → anthropic/claude-sonnet-5  12.3k → 678 tokens  321ms  4.6s`; a narrow terminal wraps it. */
 function requestWords(head: Word[], answered: Answered, width: number): Shown {
   const { account, model, target = 'none', error, input, output, first_byte_ms: first, ms } = answered;
-  const who = fitted(plain(account), ACCOUNT_WIDTH[width > LINE_WIDTH ? 'wide' : 'narrow']);
+  const who = truncate(plain(account), ACCOUNT_WIDTH[width > LINE_WIDTH ? 'wide' : 'narrow']);
   const numbers = [
     `${short(input)} → ${plural(output ?? 0, 'token', short(output))}`,
     first === undefined ? '-' : span(first),
@@ -147,7 +148,7 @@ function requestWords(head: Word[], answered: Answered, width: number): Shown {
     ...(error === undefined ? [] : [plain(error)]),
     ...workerPart(answered),
   ];
-  const beside = width < LINE_WIDTH ? 0 : widthOf(who) + 2 + widthOf(numbers.join('  ')) + 2;
+  const beside = width < LINE_WIDTH ? 0 : displayWidth(who) + 2 + displayWidth(numbers.join('  ')) + 2;
   const where = namesFitted(plain(model), plain(target), width - STATUS_INDENT - beside);
   const words = [
     ...head,
@@ -162,9 +163,9 @@ const workerPart = ({ worker }: { worker?: number }): string[] =>
   worker === undefined ? [] : [`worker=${worker}`];
 
 function namesFitted(asked: string, reached: string, room: number): string {
-  if (asked === reached) return fitted(asked, room);
-  const names = `${fitted(asked, Math.max(Math.floor((room - 3) / 2), room - 3 - widthOf(reached)))} → `;
-  return names + fitted(reached, room - widthOf(names));
+  if (asked === reached) return truncate(asked, room);
+  const names = `${truncate(asked, Math.max(Math.floor((room - 3) / 2), room - 3 - displayWidth(reached)))} → `;
+  return names + truncate(reached, room - displayWidth(names));
 }
 
 /** A refused request; its client got the whole message. */
@@ -184,13 +185,13 @@ const PATH_WIDTH = 32;
 
 /** At least 100 columns, on several lines of a narrow terminal. */
 function refusalWords(head: Word[], refused: Refused, width: number): Shown {
-  const where = fitted(plain(refused.path), PATH_WIDTH);
+  const where = truncate(plain(refused.path), PATH_WIDTH);
   const by = workerPart(refused);
-  const room = Math.max(LINE_WIDTH, width) - STATUS_INDENT - widthOf([where, ...by].join('  ')) - 2;
+  const room = Math.max(LINE_WIDTH, width) - STATUS_INDENT - displayWidth([where, ...by].join('  ')) - 2;
   const words = [
     ...head,
     { text: where, gap: 2 },
-    ...sentence(fitted(plain(refused.message), room), 2),
+    ...sentence(truncate(plain(refused.message), room), 2),
     ...by.map((text) => ({ text, code: DIM, gap: 2 })),
   ];
   return { words, indent: STATUS_INDENT };
@@ -204,27 +205,6 @@ function short(count: number | undefined): string {
 
 function span(ms: number): string {
   return ms < 1000 ? `${Math.round(ms)}ms` : `${(ms / 1000).toFixed(1)}s`;
-}
-
-const NARROW = /[\0-\u10ff\u2010-\u2027\u2190-\u2193]/;
-
-/** Columns on a terminal, never too few: characters beyond the alphabets and the marks used here may be wide. */
-function widthOf(text: string): number {
-  let width = 0;
-  for (const char of text) width += NARROW.test(char) ? 1 : 2;
-  return width;
-}
-
-function fitted(text: string, room: number): string {
-  if (widthOf(text) <= room) return text;
-  let result = '';
-  let width = 1;
-  for (const char of text) {
-    width += widthOf(char);
-    if (width > room) break;
-    result += char;
-  }
-  return `${result}…`;
 }
 
 /** Control characters from strangers never reach the terminal raw. */

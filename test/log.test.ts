@@ -1,6 +1,6 @@
 // The log beside its reader: one that stops reading costs records, which are counted, and nothing else.
 import { stripVTControlCharacters } from 'node:util';
-import { displayWidth } from '../src/cli/ui/table.ts';
+import { displayWidth } from '../src/display-width.ts';
 import { Writable } from 'node:stream';
 import { describe, expect, it } from 'vitest';
 import { createLog } from '../src/log.ts';

@@ -4,7 +4,7 @@ import { stripVTControlCharacters } from 'node:util';
 import { beforeEach, describe, expect, it, vi } from 'vitest';
 import type { RequestDetail } from '../../src/accounts/json.ts';
 import { createIds, createRequestIds } from '../../src/ids.ts';
-import { displayWidth } from '../../src/cli/ui/table.ts';
+import { displayWidth } from '../../src/display-width.ts';
 import { openStore } from '../../src/store/open.ts';
 import type { Store } from '../../src/store/store.ts';
 import type { UsageRow } from '../../src/store/usage-columns.ts';

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { stripVTControlCharacters } from 'node:util';
 import { describe, expect, it } from 'vitest';
-import { displayWidth } from '../../src/cli/ui/table.ts';
+import { displayWidth } from '../../src/display-width.ts';
 import { openStore } from '../../src/store/open.ts';
 import type { Store } from '../../src/store/store.ts';
 import type { UsageRow } from '../../src/store/usage-columns.ts';

@@ -14,7 +14,8 @@ import {
   type Style,
   isInteractive,
 } from '../ui/style.ts';
-import { wrapText, truncate } from '../ui/table.ts';
+import { truncate } from '../../display-width.ts';
+import { wrapText } from '../ui/table.ts';
 import { plural } from '../../plural.ts';
 
 interface Options {

@@ -8,7 +8,8 @@ import { clean, createStyle, printLines, shellWord, widthOf, type Style } from '
 import { limitText } from './sentences.ts';
 import { shownProviders } from '../../config/providers.ts';
 import { assignTierCommand, commandLines, withCommand } from './lines.ts';
-import { displayWidth, wrapText, wrapWords } from './table.ts';
+import { displayWidth } from '../../display-width.ts';
+import { wrapText, wrapWords } from './table.ts';
 
 interface Running {
   app: Served;

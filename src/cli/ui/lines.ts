@@ -2,7 +2,8 @@
 import { CliError } from '../../cli-error.ts';
 import { type Terminal } from '../context.ts';
 import { printLines, shellWord, widthOf, clean, shortened } from './style.ts';
-import { displayWidth, wrapText, wrapWords } from './table.ts';
+import { displayWidth } from '../../display-width.ts';
+import { wrapText, wrapWords } from './table.ts';
 import { inspect } from 'node:util';
 import { GatewayError } from '../../errors.ts';
 import { StoreError } from '../../store/store.ts';

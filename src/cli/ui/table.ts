@@ -1,5 +1,6 @@
 // Tables that fit the terminal: aligned by displayed width (wide and combining characters count correctly), with shortened columns
 // or as records if the terminal is too narrow, without colour in a pipe.
+import { displayWidth, truncate } from '../../display-width.ts';
 import { plainStyle, type Style } from './style.ts';
 
 export interface Cell {
@@ -25,46 +26,6 @@ const SHORTEST = 8;
 const NARROWEST = 20;
 /** In a table without a limit, a longer cell exceeds its column instead of widening the column for all rows. */
 const WIDEST = 80;
-
-// Created at first use, because a segmenter costs time and memory; ASCII text needs none.
-let segmenter: Intl.Segmenter | undefined;
-const ASCII = /^[ -~]*$/;
-const NARROW = /^[\u0020-\u10ff]$/;
-const WIDE =
-  /^(\p{Emoji_Presentation}|[\u1100-\u115f\u2e80-\u303e\u3041-\ua4cf\ua960-\ua97f\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6]|[\u{1f300}-\u{1faff}]|[\u{20000}-\u{3fffd}]|.+\ufe0f)/u;
-const EMPTY = /^[\p{Mark}\u200b-\u200d]+$/u;
-
-function widthOfGrapheme(grapheme: string): number {
-  if (NARROW.test(grapheme)) return 1;
-  if (EMPTY.test(grapheme)) return 0;
-  return WIDE.test(grapheme) ? 2 : 1;
-}
-
-function graphemes(text: string): Iterable<Intl.SegmentData> {
-  segmenter ??= new Intl.Segmenter();
-  return segmenter.segment(text);
-}
-
-/** The width of a text on a terminal, in columns. */
-export function displayWidth(text: string): number {
-  if (ASCII.test(text)) return text.length;
-  let width = 0;
-  for (const { segment } of graphemes(text)) width += widthOfGrapheme(segment);
-  return width;
-}
-
-/** The text, or its beginning with an ellipsis, in at most `width` columns. */
-export function truncate(text: string, width: number): string {
-  if (displayWidth(text) <= width) return text;
-  let head = '';
-  let used = 1;
-  for (const { segment } of graphemes(text)) {
-    used += widthOfGrapheme(segment);
-    if (used > width) break;
-    head += segment;
-  }
-  return `${head}…`;
-}
 
 /** A list is cut between two items, so that no name is shown in part. */
 function truncateList(text: string, width: number): string {

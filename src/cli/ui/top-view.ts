@@ -16,7 +16,8 @@ import {
   type Style,
   type Zone,
 } from './style.ts';
-import { table, truncate, wrapWords, type Column } from './table.ts';
+import { truncate } from '../../display-width.ts';
+import { table, wrapWords, type Column } from './table.ts';
 
 /** Requests of an account in this hour. */
 export interface AccountHour {

@@ -19,7 +19,8 @@ import {
   UTC,
   type Zone,
 } from './style.ts';
-import { displayWidth, table, truncate, wrapWords, type Column } from './table.ts';
+import { displayWidth, truncate } from '../../display-width.ts';
+import { table, wrapWords, type Column } from './table.ts';
 import { plural } from '../../plural.ts';
 
 interface Window {

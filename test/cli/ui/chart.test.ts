@@ -1,7 +1,7 @@
 import { describe, expect, it, test } from 'vitest';
 import { chart, meter } from '../../../src/cli/ui/chart.ts';
 import { HOUR_MS } from '../../../src/clock.ts';
-import { displayWidth } from '../../../src/cli/ui/table.ts';
+import { displayWidth } from '../../../src/display-width.ts';
 
 const START = Date.parse('2026-11-20T12:00:00Z');
 const hours = (values: number[]) =>

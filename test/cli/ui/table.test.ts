@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it, test } from 'vitest';
-import { displayWidth, table, truncate, wrapWords } from '../../../src/cli/ui/table.ts';
+import { displayWidth, truncate } from '../../../src/display-width.ts';
+import { table, wrapWords } from '../../../src/cli/ui/table.ts';
 
 const rows = [
   { id: 'key_1', name: 'laptop' },
@@ -95,6 +96,14 @@ test.each([
   ['👩‍👩‍👧', 2],
   ['❤️', 2],
   ['ﬀ', 1],
+  ['\u{17000}', 2],
+  ['\u{1b000}', 2],
+  ['ｶﾞ', 2],
+  ['1\u20e3', 2],
+  ['🇩🇪', 2],
+  ['👨🏽‍🚀', 2],
+  ['a → b', 5],
+  ['\u00ad', 0],
 ])('%j takes %i columns', (text, width) => {
   expect(displayWidth(text)).toBe(width);
 });

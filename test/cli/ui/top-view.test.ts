@@ -2,7 +2,7 @@
 import { stripVTControlCharacters } from 'node:util';
 import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { LOCAL, plainStyle } from '../../../src/cli/ui/style.ts';
-import { displayWidth } from '../../../src/cli/ui/table.ts';
+import { displayWidth } from '../../../src/display-width.ts';
 import { topLines, type TopData } from '../../../src/cli/ui/top-view.ts';
 import type { LiveRequest } from '../../../src/observe/live.ts';
 

@@ -20,7 +20,8 @@ import {
   widthOf,
   type Style,
 } from '../../ui/style.ts';
-import { displayWidth, table, wrapText, type Cell } from '../../ui/table.ts';
+import { displayWidth } from '../../../display-width.ts';
+import { table, wrapText, type Cell } from '../../ui/table.ts';
 import { readValidConfig, sayRead } from '../../read-config.ts';
 import { openDatabase } from '../../database.ts';
 import { limitOf } from '../../../accounts/terms.ts';
