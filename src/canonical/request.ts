@@ -34,7 +34,8 @@ export interface ReasoningPart {
 export type MediaSource =
   | { kind: 'base64'; mediaType: string; data: string }
   | { kind: 'url'; url: string }
-  | { kind: 'file'; id: string };
+  /** A file that a provider keeps; its id means something only to providers of that protocol. */
+  | { kind: 'file'; protocol: ProtocolName; id: string };
 
 export interface ImagePart {
   type: 'image';

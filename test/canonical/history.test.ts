@@ -250,7 +250,10 @@ describe('messages', () => {
   });
 
   it.each<[string, Part]>([
-    ['a title', { type: 'document', source: { kind: 'file', id: 'f' }, title: 'a\ud83c' }],
+    [
+      'a title',
+      { type: 'document', source: { kind: 'file', protocol: 'messages', id: 'f' }, title: 'a\ud83c' },
+    ],
     ['a context', { type: 'document', source: { kind: 'text', text: 'x' }, context: 'a\ud83c' }],
     ['the text of a document', { type: 'document', source: { kind: 'text', text: 'a\ud83c' } }],
     [

@@ -76,7 +76,7 @@ describe('what echo says of media', () => {
     ],
     [
       'a file that the provider holds',
-      { type: 'document', source: { kind: 'file', id: 'f1' } },
+      { type: 'document', source: { kind: 'file', protocol: 'chat', id: 'f1' } },
       '[document: file f1]',
     ],
     [

@@ -112,8 +112,8 @@ function encodeCall(call: ToolCallPart, ids: Ids): JsonObject {
 
 // -- paragraphs: text on two sides of a server tool's block, for which chat has one text --
 
-export function separates({ protocol, kind }: NativePart): boolean {
-  return protocol === 'messages' && (kind.endsWith('tool_use') || kind.endsWith('tool_result'));
+export function separates({ kind }: NativePart): boolean {
+  return kind.endsWith('tool_use') || kind.endsWith('tool_result');
 }
 
 function newlines(text: string): number {

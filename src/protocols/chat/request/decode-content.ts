@@ -88,7 +88,7 @@ function readFile(part: JsonObject, message: number, index: number): DocumentPar
   if (typeof file.file_data === 'string' && file.file_data !== '') {
     source = fileSource(file.file_data, filename);
   } else if (typeof file.file_id === 'string' && file.file_id !== '') {
-    source = { kind: 'file', id: file.file_id };
+    source = { kind: 'file', protocol: 'chat', id: file.file_id };
   } else {
     refuse(`${at}.file`, 'needs file_data or file_id');
   }

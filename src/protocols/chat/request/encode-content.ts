@@ -59,7 +59,7 @@ const EXTENSIONS: Readonly<Record<string, string | undefined>> = {
 
 function encodeFile(part: DocumentPart, encoding: EncodeContext): JsonObject {
   const { source, at } = part;
-  if (source.kind === 'file' && encoding.request.protocol === 'chat') {
+  if (source.kind === 'file' && source.protocol === 'chat') {
     return { type: 'file', file: { file_id: source.id } };
   }
   if (source.kind !== 'base64') {

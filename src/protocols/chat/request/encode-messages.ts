@@ -313,8 +313,7 @@ function encodeCall(call: ToolCallPart, at: number, encoding: EncodeContext): Js
     return { id, type: 'function', function: body };
   }
   const extra = signedExtra(call.extra, at, encoding);
-  const isForeign = encoding.request.protocol !== 'chat' && call.extra?.extra_content === undefined;
-  if (call.extra && isForeign) {
+  if (call.extra && call.extra.extra_content === undefined) {
     encoding.warn('quiet', 'messages.toolCall.extra', 'chat has no such member of a call');
   }
   return { id, type: 'function', ...extra, function: body };

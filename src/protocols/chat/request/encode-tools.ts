@@ -158,7 +158,7 @@ const UNSIGNED: JsonObject = { google: { thought_signature: 'skip_thought_signat
 
 /** The members beside a call of a history; `at`: its place among the calls of its turn, of which only the first is signed. */
 export function signedExtra(extra: JsonObject | undefined, at: number, encoding: EncodeContext): JsonObject {
-  const own = encoding.request.protocol === 'chat' ? (extra ?? {}) : chatExtra(extra);
+  const own = chatExtra(extra);
   if (!encoding.traits.thoughtSignatures || at > 0 || own.extra_content !== undefined) return own;
   return { ...own, extra_content: UNSIGNED };
 }

@@ -50,7 +50,8 @@ function decodeMedia(source: JsonObject): MediaSource | undefined {
     return { kind: 'base64', mediaType: text(source.media_type) ?? '', data: text(source.data) ?? '' };
   }
   if (type === 'url' && typeof source.url === 'string') return { kind: 'url', url: source.url };
-  if (type === 'file' && typeof source.file_id === 'string') return { kind: 'file', id: source.file_id };
+  if (type === 'file' && typeof source.file_id === 'string')
+    return { kind: 'file', protocol: 'messages', id: source.file_id };
   return undefined;
 }
 

@@ -141,10 +141,11 @@ function urlSource(url: string, what: string, at: string | undefined, encoding: 
   return { type: 'url', url };
 }
 
+type FileSource = Extract<MediaSource, { kind: 'file' }>;
+
 /** Files live at one provider: their ids mean nothing at another. */
-function fileSource(id: string, what: string, at: string | undefined, encoding: EncodeContext): JsonObject {
-  if (encoding.request.protocol !== 'messages')
-    refuse(at, `${what} by file id cannot be carried to another provider`);
+function fileSource({ protocol, id }: FileSource, what: string, at: string | undefined): JsonObject {
+  if (protocol !== 'messages') refuse(at, `${what} by file id cannot be carried to another provider`);
   return { type: 'file', file_id: id };
 }
 
@@ -153,7 +154,7 @@ function imageSource(source: MediaSource, at: string | undefined, encoding: Enco
     case 'url':
       return urlSource(source.url, 'image', at, encoding);
     case 'file':
-      return fileSource(source.id, 'an image', at, encoding);
+      return fileSource(source, 'an image', at);
     case 'base64': {
       const declared = source.mediaType.toLowerCase().replace(/^image\/jpg$/, 'image/jpeg');
       const type = detectMediaType(source.data) ?? declared;
@@ -216,7 +217,7 @@ export function encodeDocument(
         if (!encoding.traits.pdfInput) refuse(at, 'this provider takes no PDF');
         return urlSource(source.url, 'document', at, encoding);
       case 'file':
-        return fileSource(source.id, 'a document', at, encoding);
+        return fileSource(source, 'a document', at);
       case 'text':
         return textSource(source.text);
       case 'parts':

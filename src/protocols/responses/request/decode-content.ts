@@ -37,7 +37,7 @@ const readImage: Reader = (part, at) => {
   const id = textOf(file);
   let source: ImagePart['source'];
   if (url !== undefined) source = mediaSource(url);
-  else if (id !== undefined) source = { kind: 'file', id };
+  else if (id !== undefined) source = { kind: 'file', protocol: 'responses', id };
   else return refuse(`${at}.image_url`, 'must be a non-empty string');
   const read: ImagePart = { type: 'image', source, at };
   if (typeof detail === 'string') read.detail = detail;
@@ -51,7 +51,7 @@ const readFile: Reader = (part, at) => {
   let source: DocumentPart['source'];
   if (data !== undefined) source = fileSource(data, filename);
   else if (url !== undefined) source = mediaSource(url);
-  else if (id !== undefined) source = { kind: 'file', id };
+  else if (id !== undefined) source = { kind: 'file', protocol: 'responses', id };
   else return refuse(at, 'needs file_data, file_url or file_id');
   const read: DocumentPart = { type: 'document', source, at };
   if (filename !== undefined) read.title = filename;

@@ -25,7 +25,7 @@ function encodeImage(part: ImagePart, encoding: EncodeContext): JsonObject {
   const { source, detail, at } = part;
   const image: JsonObject = { type: 'input_image' };
   if (source.kind === 'file') {
-    if (encoding.request.protocol !== 'responses')
+    if (source.protocol !== 'responses')
       refusePart(at, 'a file of another provider cannot be carried to this one');
     image.file_id = source.id;
   } else if (source.kind === 'url') {
@@ -51,7 +51,7 @@ function encodeFile(part: DocumentPart, encoding: EncodeContext): JsonObject {
   const { source, title, at } = part;
   const file: JsonObject = { type: 'input_file' };
   if (source.kind === 'file') {
-    if (encoding.request.protocol !== 'responses')
+    if (source.protocol !== 'responses')
       refusePart(at, 'a file of another provider cannot be carried to this one');
     file.file_id = source.id;
     if (title !== undefined) file.filename = title;

@@ -421,7 +421,7 @@ describe('parts', () => {
     [
       'a file by id',
       { type: 'file', file: { file_id: 'f1' } },
-      { type: 'document', source: { kind: 'file', id: 'f1' }, at },
+      { type: 'document', source: { kind: 'file', protocol: 'chat', id: 'f1' }, at },
     ],
     [
       'a file in a data URL of text',

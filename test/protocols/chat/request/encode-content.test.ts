@@ -87,8 +87,18 @@ describe('parts', () => {
       { imageUrl: false },
       'p',
     ],
-    ['an image by file id', { type: 'image', source: { kind: 'file', id: 'f' }, at: 'p' }, {}, 'p'],
-    ['a document by file id', { type: 'document', source: { kind: 'file', id: 'f' }, at: 'p' }, {}, 'p'],
+    [
+      'an image by file id',
+      { type: 'image', source: { kind: 'file', protocol: 'messages', id: 'f' }, at: 'p' },
+      {},
+      'p',
+    ],
+    [
+      'a document by file id',
+      { type: 'document', source: { kind: 'file', protocol: 'messages', id: 'f' }, at: 'p' },
+      {},
+      'p',
+    ],
     [
       'a document by URL',
       { type: 'document', source: { kind: 'url', url: 'https://a.example/b.pdf' }, at: 'p' },

@@ -55,7 +55,11 @@ describe('content', () => {
     [
       'a file',
       { type: 'document', source: { type: 'file', file_id: 'f' } },
-      { type: 'document', source: { kind: 'file', id: 'f' }, at: 'messages[0].content[0]' },
+      {
+        type: 'document',
+        source: { kind: 'file', protocol: 'messages', id: 'f' },
+        at: 'messages[0].content[0]',
+      },
     ],
     [
       'a document with all that belongs to it',

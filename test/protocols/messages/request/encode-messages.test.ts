@@ -229,7 +229,11 @@ describe('parts', () => {
       { type: 'image', source: { kind: 'url', url: 'u' }, at: AT },
       { imageUrl: false },
     ],
-    ['an image by file id', { type: 'image', source: { kind: 'file', id: 'u' }, at: AT }, {}],
+    [
+      'an image by file id',
+      { type: 'image', source: { kind: 'file', protocol: 'chat', id: 'u' }, at: AT },
+      {},
+    ],
     [
       'a PDF where none is taken',
       { type: 'document', source: { kind: 'base64', mediaType: 'application/pdf', data: PDF }, at: AT },
@@ -240,7 +244,11 @@ describe('parts', () => {
       { type: 'document', source: { kind: 'base64', mediaType: 'application/zip', data: 'AA' }, at: AT },
       {},
     ],
-    ['a document by file id', { type: 'document', source: { kind: 'file', id: 'u' }, at: AT }, {}],
+    [
+      'a document by file id',
+      { type: 'document', source: { kind: 'file', protocol: 'chat', id: 'u' }, at: AT },
+      {},
+    ],
     ['audio', { type: 'audio', source: { kind: 'base64', format: 'wav', data: '' }, at: AT }, {}],
     ['a part of another protocol', { type: 'native', protocol: 'chat', kind: 'x', value: {}, at: AT }, {}],
   ])('%s is refused, by its place', (_, part, traits) => {
