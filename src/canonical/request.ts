@@ -130,8 +130,15 @@ export interface Message {
   native?: NativeField[];
 }
 
+/**
+ * Whether the answer is held to its schema. `true`: in OpenAI's subset, where each object is closed and requires all its members.
+ * `open`: whatever the schema; members may be optional. `default`: the client said nothing, and its protocol holds to the schemas
+ * of that subset. Absent: nothing was said, and it does not.
+ */
+export type Strictness = boolean | 'open' | 'default';
+
 interface ToolMembers {
-  strict?: boolean;
+  strict?: Strictness;
   cache?: CacheMark;
   /** messages: left to be found by a tool search. */
   deferred?: boolean;
@@ -189,7 +196,7 @@ export interface Reasoning {
 }
 
 export type ResponseFormat =
-  | { type: 'json_schema'; name?: string; description?: string; schema: JsonObject; strict?: boolean }
+  | { type: 'json_schema'; name?: string; description?: string; schema: JsonObject; strict?: Strictness }
   | { type: 'json_object' };
 
 /** Where the user is, in the words of both protocols: all that `location` holds. */

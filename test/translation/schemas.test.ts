@@ -1,6 +1,7 @@
 // Schemas of structured answers and strict tools: each protocol takes a part of JSON Schema, and nothing is lost without a word.
 import { describe, expect, it } from 'vitest';
 import type { JsonObject } from '../../src/canonical/json.ts';
+import { crossTo } from './cross.ts';
 import { translated } from './translated.ts';
 
 const closed = (properties: JsonObject, more: JsonObject = {}): JsonObject => ({
@@ -46,6 +47,35 @@ describe("OpenAI's strict mode is asked for where the schema is of its subset", 
     ['uniqueItems', closed({ a: { type: 'array', items: TEXT, uniqueItems: true } })],
   ])('%s: no', (_what, schema) => {
     expect(strictness(schema)).not.toBe(true);
+  });
+});
+
+describe('a responses tool that does not say whether it is strict', () => {
+  const sent = (to: 'chat' | 'messages' | 'responses', parameters: JsonObject, more: JsonObject = {}) => {
+    const tools = [{ type: 'function', name: 'f', parameters, ...more }];
+    const { body, warnings } = crossTo('responses', to, { tools, max_output_tokens: 50 });
+    const [tool] = body.tools as JsonObject[];
+    return { tool: { ...tool, ...(tool?.function as JsonObject | undefined) }, warnings };
+  };
+
+  it.each([{}, { strict: null }])('is strict on chat where its schema is closed: %j', (more) => {
+    expect(sent('chat', closed({ a: TEXT }), more).tool).toHaveProperty('strict', true);
+  });
+
+  it('is not where members are optional, nor where it says so', () => {
+    expect(sent('chat', OPEN).tool).not.toHaveProperty('strict');
+    expect(sent('chat', closed({ a: TEXT }), { strict: false }).tool).toHaveProperty('strict', false);
+  });
+
+  it('is not on messages, which is reported', () => {
+    const { tool, warnings } = sent('messages', closed({ a: TEXT }));
+    expect(tool).not.toHaveProperty('strict');
+    expect(warnings).toMatchObject([{ effect: 'changed', field: 'tools.strict' }]);
+    expect(sent('messages', OPEN).warnings).toEqual([]);
+  });
+
+  it('says nothing of it to a responses provider either', () => {
+    expect(sent('responses', closed({ a: TEXT })).tool).not.toHaveProperty('strict');
   });
 });
 

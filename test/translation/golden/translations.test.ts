@@ -1,5 +1,5 @@
 // What each provider gets of what each client asks, byte for byte, in one file that shows every change of a translation. After a
-// change that is meant, `npx vitest run -u` on this file writes it anew.
+// change that is meant, `npx vitest run test/translation/golden --update` writes it anew.
 import { createHash } from 'node:crypto';
 import { readFileSync, readdirSync } from 'node:fs';
 import { expect, it } from 'vitest';

@@ -71,10 +71,10 @@ function encodeFunction(tool: FunctionTool, encoding: EncodeContext): JsonObject
 }
 
 function encodeStrict(tool: FunctionTool, body: JsonObject, encoding: EncodeContext): void {
-  const fits =
-    !tool.strict || encoding.request.protocol !== 'messages' || isStrictSchema(tool.parameters ?? {});
-  if (fits) body.strict = tool.strict;
-  else
+  const { strict, parameters = {} } = tool;
+  if (typeof strict === 'boolean') body.strict = strict;
+  else if (isStrictSchema(parameters)) body.strict = true;
+  else if (strict === 'open')
     encoding.warn(
       'dropped',
       'tools.strict',

@@ -222,20 +222,18 @@ function putFormat(body: JsonObject, encoding: EncodeContext): string | undefine
   const format = request.responseFormat;
   if (!format) return undefined;
   if (traits.structuredOutput === false) return forceTool(format, body, encoding);
-  body.response_format = encodeFormat(format, encoding);
+  body.response_format = encodeFormat(format);
   return undefined;
 }
 
-function encodeFormat(format: ResponseFormat, encoding: EncodeContext): JsonObject {
+function encodeFormat(format: ResponseFormat): JsonObject {
   if (format.type === 'json_object') return { type: 'json_object' };
   const schema: JsonObject = { name: format.name ?? NAME };
   if (format.description !== undefined) schema.description = format.description;
   schema.schema = format.schema;
-  // The messages protocol always holds to the schema; chat does where its stricter subset is met.
-  const strict =
-    format.strict ??
-    (encoding.request.protocol === 'messages' && isStrictSchema(format.schema) ? true : undefined);
-  if (strict !== undefined) schema.strict = strict;
+  const { strict } = format;
+  if (typeof strict === 'boolean') schema.strict = strict;
+  else if (strict !== undefined && isStrictSchema(format.schema)) schema.strict = true;
   return { type: 'json_schema', json_schema: schema };
 }
 

@@ -20,7 +20,7 @@ function decodeMembers<T extends FunctionTool | NativeTool>(result: T, tool: Jso
   const strict = flag(tool.strict);
   const deferred = flag(tool.defer_loading);
   const cache = decodeCache(tool.cache_control);
-  if (strict !== undefined) result.strict = strict;
+  if (strict !== undefined) result.strict = strict && 'open';
   if (deferred !== undefined) result.deferred = deferred;
   if (cache !== undefined) result.cache = cache;
   const native: NativeField[] = [];

@@ -1,7 +1,7 @@
 // Tools and the choice among them, as a provider of this protocol takes them.
 import type { JsonObject } from '../../../canonical/json.ts';
 import type { FunctionTool, GenerationRequest, Tool, ToolChoice } from '../../../canonical/request.ts';
-import { isWebSearch, functionForCustom } from '../../shared/function-tools.ts';
+import { isStrictSchema, isWebSearch, functionForCustom } from '../../shared/function-tools.ts';
 import { cacheControl } from './cache.ts';
 import { refuseFormat, type EncodeContext } from '../../shared/encode-context.ts';
 import { refuse } from '../../shared/client.ts';
@@ -18,13 +18,17 @@ function inputSchema(parameters: JsonObject | undefined): JsonObject {
 
 function encodeFunction(tool: FunctionTool, encoding: EncodeContext): JsonObject {
   const schema = inputSchema(tool.parameters);
-  const strict = tool.strict === true && encoding.traits.structuredOutput !== false && !isRecursive(schema);
-  if (tool.strict === true && !strict)
+  const asked = tool.strict === true || tool.strict === 'open';
+  const strict = asked && encoding.traits.structuredOutput !== false && !isRecursive(schema);
+  if (asked && !strict)
     encoding.warn('dropped', 'tools.strict', 'this model does not hold to a schema strictly');
+  // Providers take few strict tools: those that nobody asked for would use them up.
+  if (tool.strict === 'default' && isStrictSchema(tool.parameters))
+    encoding.warn('changed', 'tools.strict', 'here a tool is strict only if the client asks for it');
   const result: JsonObject = { name: encoding.toolName(tool.name) };
   if (tool.description !== undefined) result.description = tool.description;
   const foreign = encoding.request.protocol !== 'messages';
-  result.input_schema = strict && foreign ? sanitise(schema) : schema;
+  result.input_schema = strict && tool.strict !== 'open' ? sanitise(schema) : schema;
   if (strict) result.strict = true;
   if (tool.deferred !== undefined && !foreign) result.defer_loading = tool.deferred;
   if (tool.deferred === true && foreign)

@@ -136,7 +136,7 @@ function encodeFormat(
     return { thinking };
   }
   if (encoding.traits.structuredOutput !== false && !isRecursive(format.schema)) {
-    const schema = encoding.request.protocol === 'messages' ? format.schema : sanitise(described(format));
+    const schema = format.strict === 'open' ? format.schema : sanitise(described(format));
     return { format: { type: 'json_schema', schema }, thinking };
   }
   const structuredTool = forceStructuredTool(format, tools, encoding);

@@ -99,9 +99,9 @@ function readFunction(tool: ListedTool, name: string): FunctionTool {
     type: 'function',
     name,
     parameters: isObject(parameters) ? parameters : NO_ARGUMENTS,
+    strict: typeof strict === 'boolean' ? strict : 'default',
   };
   if (typeof description === 'string') read.description = description;
-  if (typeof strict === 'boolean') read.strict = strict;
   if (deferred === true && !tool.loaded) read.deferred = true;
   addMembers(read, tool.value, FUNCTION_MEMBERS);
   return read;
@@ -130,6 +130,7 @@ function readBuiltIn({ value }: ListedTool, kind: BuiltIn, name: string): Functi
     name,
     description: typeof value.description === 'string' ? value.description : description,
     parameters: isObject(value.parameters) ? value.parameters : parameters,
+    strict: 'default',
   };
 }
 

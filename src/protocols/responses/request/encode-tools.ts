@@ -33,9 +33,9 @@ function encodeFunction(tool: FunctionTool, encoding: EncodeContext): JsonObject
 
 /** On this wire a tool is strict unless it says otherwise; on the others it is not. */
 function strictnessOf({ strict, parameters }: FunctionTool, encoding: EncodeContext): boolean | undefined {
-  if (encoding.request.protocol === 'responses') return strict;
-  if (strict !== true) return false;
-  if (encoding.request.protocol === 'chat' || isStrictSchema(parameters ?? {})) return true;
+  if (strict === 'default') return undefined;
+  if (strict !== 'open') return strict ?? false;
+  if (isStrictSchema(parameters ?? {})) return true;
   encoding.warn(
     'dropped',
     'tools.strict',
@@ -156,7 +156,7 @@ const FORMAT_NAME = 'structured_output';
 
 /** Puts the form of the answer into `text`, or a tool that stands for it in `tools`: then its name is given. */
 export function putFormat(body: JsonObject, text: JsonObject, encoding: EncodeContext): string | undefined {
-  const { responseFormat: format, protocol } = encoding.request;
+  const { responseFormat: format } = encoding.request;
   if (format === undefined) return undefined;
   if (encoding.traits.structuredOutput === false) return forceTool(body, encoding);
   if (format.type === 'json_object') {
@@ -166,9 +166,9 @@ export function putFormat(body: JsonObject, text: JsonObject, encoding: EncodeCo
   const wire: JsonObject = { type: 'json_schema', name: format.name ?? FORMAT_NAME };
   if (format.description !== undefined) wire.description = format.description;
   wire.schema = format.schema;
-  // The messages protocol always holds to the schema; here it can be so for the stricter subset alone.
-  const strict = protocol === 'messages' ? isStrictSchema(format.schema) : format.strict;
-  if (strict !== undefined) wire.strict = strict;
+  const { strict } = format;
+  if (typeof strict === 'boolean') wire.strict = strict;
+  else if (strict !== undefined) wire.strict = isStrictSchema(format.schema);
   text.format = wire;
   return undefined;
 }

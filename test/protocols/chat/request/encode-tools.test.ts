@@ -118,9 +118,9 @@ describe('tools', () => {
     expect(dropped({ tools: [{ ...f, deferred: true }] })).toEqual(['tools.deferred']);
   });
   test('strict is sent if the schema allows it', () => {
-    expect(dropped({ tools: [{ ...f, strict: true }] })).toEqual(['tools.strict']);
+    expect(dropped({ tools: [{ ...f, strict: 'open' }] })).toEqual(['tools.strict']);
     const parameters = { type: 'object', properties: {}, additionalProperties: false };
-    expect(encode({ tools: [{ ...f, strict: true, parameters }] }).body.tools).toMatchObject([
+    expect(encode({ tools: [{ ...f, strict: 'open', parameters }] }).body.tools).toMatchObject([
       { function: { strict: true } },
     ]);
   });

@@ -174,7 +174,7 @@ describe('options', () => {
     };
     const open = { type: 'object', properties: { a: { type: 'string' } } };
     const written = (schema: JsonObject) =>
-      encode({ responseFormat: { type: 'json_schema', schema } }).body.response_format;
+      encode({ responseFormat: { type: 'json_schema', schema, strict: 'open' } }).body.response_format;
     expect(written(closed)).toEqual({
       type: 'json_schema',
       json_schema: { name: 'structured_output', schema: closed, strict: true },

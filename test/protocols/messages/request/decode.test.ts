@@ -273,7 +273,7 @@ describe('options', () => {
         name: 'f',
         description: 'd',
         parameters: { type: 'object' },
-        strict: true,
+        strict: 'open',
         deferred: true,
         cache: {},
         native: [{ path: 'tools[].input_examples', fate: 'report' }],
