@@ -6,6 +6,15 @@ import type { JsonObject, JsonValue } from './json.ts';
 export const PROTOCOL_NAMES = ['chat', 'messages', 'responses'] as const;
 export type ProtocolName = (typeof PROTOCOL_NAMES)[number];
 
+/**
+ * What keeps a conversation at one prompt cache. `asked`: by a client that means it, which is told where it is left out;
+ * `routine`: clients send one always; `session`: none was sent, and this names the conversation as well.
+ */
+export interface CacheKey {
+  value: string;
+  from: 'asked' | 'routine' | 'session';
+}
+
 /** A prompt-cache mark on a part, a tool or the whole request. */
 export interface CacheMark {
   ttl?: '5m' | '1h';
@@ -140,8 +149,6 @@ export type Strictness = boolean | 'open' | 'default';
 interface ToolMembers {
   strict?: Strictness;
   cache?: CacheMark;
-  /** messages: left to be found by a tool search. */
-  deferred?: boolean;
   /** Other members (`input_examples`, `allowed_callers`, …). */
   native?: NativeField[];
 }
@@ -191,8 +198,12 @@ export interface Reasoning {
   mode?: 'off' | 'on' | 'adaptive' | 'between_tools';
   effort?: Effort;
   budgetTokens?: number;
-  /** messages `thinking.display`, or chat `reasoning.exclude` (= `omitted`). */
+  /** The effort is of the whole answer, and asks for no thinking by itself (messages); else it is of the thinking. */
+  ofAnswer?: true;
+  /** How the provider shows the thinking: messages `thinking.display`. */
   display?: string;
+  /** The client gets no thinking: chat `reasoning.exclude`, messages `display: omitted`. */
+  hidden?: true;
 }
 
 export type ResponseFormat =
@@ -220,7 +231,7 @@ export interface NativeField {
   name: string;
   value: JsonValue;
   fate: 'report' | 'quiet' | 'reject';
-  /** With `reject`: the message, if the default ("… cannot be carried to this provider") is not enough. */
+  /** What the client or the log reads of it, if the default ("… cannot be carried to this provider") is not enough. */
   message?: string;
   /** With `reject`: further members of the error (`error_code`). */
   details?: Record<string, unknown>;
@@ -248,11 +259,11 @@ export interface GenerationRequest {
   responseFormat?: ResponseFormat;
   /** An opaque id of the end user. */
   user?: string;
+  /** In the words of chat and responses: `auto`, `default`, `flex`, … */
   serviceTier?: string;
   /** messages' top-level `cache_control`. */
   cache?: CacheMark;
-  /** chat `prompt_cache_key`. */
-  cacheKey?: string;
+  cacheKey?: CacheKey;
   webSearch?: WebSearch;
   /** chat's legacy `functions`/`function_call` were used: the answer takes that form. */
   legacyFunctions?: true;
@@ -274,7 +285,6 @@ export type CanonicalField =
   | 'tools'
   | 'tools.strict'
   | 'tools.cache'
-  | 'tools.deferred'
   | 'toolChoice'
   | 'parallelToolCalls'
   | 'reasoning'

@@ -74,7 +74,7 @@ function reasoningFor(request: GenerationRequest, prompt: Prompt): string | unde
   return `The user wrote ${plural(tokensOf([prompt.text]), 'token')}; the answer follows from them alone.`;
 }
 
-function wantsReasoning({ reasoning, protocol }: GenerationRequest, prompt: Prompt): boolean {
+function wantsReasoning({ reasoning }: GenerationRequest, prompt: Prompt): boolean {
   if (reasoning === undefined) return false;
   switch (reasoning.mode) {
     case 'on':
@@ -85,8 +85,7 @@ function wantsReasoning({ reasoning, protocol }: GenerationRequest, prompt: Prom
     case 'between_tools':
       return prompt.afterTools;
     case undefined:
-      // In chat and in responses an effort alone asks for reasoning; in messages it also sets the length of the text.
-      return protocol !== 'messages' && reasoning.effort !== 'none';
+      return reasoning.ofAnswer !== true && reasoning.effort !== 'none';
   }
 }
 

@@ -230,7 +230,7 @@ describe('echo thinks when it is asked to', () => {
     ['adaptive', 'messages', { mode: 'adaptive', effort: 'high' }, true],
     ['off', 'messages', { mode: 'off', effort: 'high' }, false],
     ['between tools, before any', 'messages', { mode: 'between_tools' }, false],
-    ['an effort alone on messages', 'messages', { effort: 'high' }, false],
+    ['an effort alone on messages', 'messages', { effort: 'high', ofAnswer: true }, false],
     ['an effort on chat', 'chat', { effort: 'low' }, true],
     ['the effort none', 'chat', { effort: 'none' }, false],
     ['not a word of it', 'chat', undefined, false],

@@ -135,7 +135,7 @@ describe('thinking as other servers ask for it', () => {
 
   it('and does not want to see it', () => {
     const asked = { model: 'm', messages: [], include_reasoning: false };
-    expect(protocols.chat.client.readAsked(asked).reasoning).toEqual({ display: 'omitted' });
+    expect(protocols.chat.client.readAsked(asked).reasoning).toEqual({ hidden: true });
     expect(cross('chat', { include_reasoning: true }).dropped).toEqual([]);
     expect(cross('chat', { include_reasoning: false }).dropped).toEqual([]);
     expect(cross('chat', { include_reasoning: false }).body).not.toHaveProperty('thinking');

@@ -318,11 +318,7 @@ const MESSAGES: Record<keyof typeof MESSAGES_FIELDS, Row> = {
   'tools[].input_schema': [{ tools: [own()] }, { tools: [{ parameters: schema }] }],
   'tools[].strict': [{ tools: [own({ strict: true })] }, { tools: [{ strict: true }] }],
   'tools[].cache_control': [{ tools: [own({ cache_control: { type: 'ephemeral' } })] }, { tools: [{}] }],
-  'tools[].defer_loading': [
-    { tools: [own({ defer_loading: true })] },
-    { tools: [{ name: 'f' }] },
-    'tools[].defer_loading',
-  ],
+  'tools[].defer_loading': [{ tools: [own({ defer_loading: true })] }],
   'tools[].input_examples': [{ tools: [own({ input_examples: [{ a: SECRET }] })] }],
   'tools[].allowed_callers': [{ tools: [own({ allowed_callers: [SECRET] })] }],
   'tools[].eager_input_streaming': [{ tools: [own({ eager_input_streaming: true })] }],

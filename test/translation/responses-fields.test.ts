@@ -183,7 +183,7 @@ const ROWS: Record<keyof typeof RESPONSES_FIELDS, Row> = {
     toolF({ name: 'n__f' }),
     { tools: [{ name: 'n__f' }] },
   ],
-  'tools[].defer_loading': [tools(fn({ defer_loading: true })), toolF({}), { tools: [{ name: 'f' }] }],
+  'tools[].defer_loading': [tools(fn({ defer_loading: true }))],
   'tools[].execution': [
     tools({ type: 'tool_search', execution: 'client' }),
     toolF({ name: 'tool_search' }),
@@ -376,8 +376,8 @@ const ROWS: Record<keyof typeof RESPONSES_FIELDS, Row> = {
 
 /** Values that a carried or mapped field may have, and that one side has no place for: left out and named there. */
 const NAMED: Record<string, readonly string[]> = {
-  chat: ['tools[].defer_loading', 'input[].content[].annotations'],
-  messages: ['tools[].defer_loading', 'tools[].search_context_size', 'input[].content[].detail'],
+  chat: ['input[].content[].annotations'],
+  messages: ['tools[].search_context_size', 'input[].content[].detail'],
 };
 /** … or refused there. */
 const REFUSED: Record<string, readonly string[]> = {

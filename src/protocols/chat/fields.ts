@@ -122,7 +122,6 @@ const PATHS = {
   tools: 'tools',
   'tools.strict': 'tools[].function.strict',
   'tools.cache': 'tools[].cache_control',
-  'tools.deferred': 'tools',
   toolChoice: 'tool_choice',
   parallelToolCalls: 'parallel_tool_calls',
   reasoning: 'reasoning_effort',

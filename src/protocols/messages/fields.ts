@@ -79,7 +79,7 @@ export const MESSAGES_FIELDS = {
   'tools[].input_schema': CARRIED,
   'tools[].strict': CARRIED,
   'tools[].cache_control': MAPPED,
-  'tools[].defer_loading': MAPPED,
+  'tools[].defer_loading': { ...LEFT_OUT, neutral: isFalse, message: 'the tool is sent at once' },
   'tools[].input_examples': { ...LEFT_OUT, neutral: isEmpty },
   'tools[].allowed_callers': {
     ...LEFT_OUT,
@@ -136,7 +136,6 @@ const PATHS = {
   tools: 'tools[]',
   'tools.strict': 'tools[].strict',
   'tools.cache': 'tools[].cache_control',
-  'tools.deferred': 'tools[].defer_loading',
   toolChoice: 'tool_choice',
   parallelToolCalls: 'tool_choice.disable_parallel_tool_use',
   reasoning: 'thinking',

@@ -107,7 +107,8 @@ class Encoding implements EncodeContext {
         refuse(field.path, field.message ?? 'cannot be carried to this provider', field.details);
       }
       const effect = field.fate === 'report' ? 'dropped' : 'quiet';
-      this.warn(effect, { path: field.path }, `unknown to the ${this.#protocol} protocol`);
+      const why = field.message ?? `unknown to the ${this.#protocol} protocol`;
+      this.warn(effect, { path: field.path }, why);
     }
   }
 
@@ -162,16 +163,17 @@ function sha256(text: string): string {
   return createHash('sha256').update(text).digest('hex');
 }
 
-/**
- * The key that keeps a conversation at one cache, for a provider that takes one. Agents of the messages protocol have no such member;
- * they name their session in the user's id.
- */
-export function cacheKeyFor({
-  request: { cacheKey, protocol, user },
-  traits,
-}: EncodeContext): string | undefined {
-  if (cacheKey !== undefined || !traits.cacheKey) return cacheKey;
-  return protocol === 'messages' && user !== undefined ? sha256(user).slice(0, 32) : undefined;
+/** The key that keeps a conversation at one cache; a session's name is hashed, for a provider that is known to take keys. */
+export function cacheKeyFor({ request: { cacheKey }, traits }: EncodeContext): string | undefined {
+  if (cacheKey?.from !== 'session') return cacheKey?.value;
+  return traits.cacheKey ? sha256(cacheKey.value).slice(0, 32) : undefined;
+}
+
+/** For a provider that takes no key. */
+export function leaveOutCacheKey(encoding: EncodeContext, why: string): void {
+  const { cacheKey } = encoding.request;
+  if (cacheKey === undefined || cacheKey.from === 'session') return;
+  encoding.warn(cacheKey.from === 'asked' ? 'dropped' : 'quiet', 'cacheKey', why);
 }
 
 /** Of a wire: which members a server may refuse. */

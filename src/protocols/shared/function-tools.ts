@@ -2,7 +2,7 @@
 // schema; a custom tool becomes a function with one string. Also whether a schema fits strict mode.
 // https://docs.claude.com/en/docs/agents-and-tools/tool-use/overview
 import { type JsonObject, isObject, type JsonValue } from '../../canonical/json.ts';
-import type { FunctionTool, NativeTool, CustomTool } from '../../canonical/request.ts';
+import type { FunctionTool, NativeTool, CustomTool, Tool } from '../../canonical/request.ts';
 
 /** The schema of a function without arguments. */
 export const NO_ARGUMENTS: JsonObject = { type: 'object', properties: {} };
@@ -72,8 +72,8 @@ export function clientTool(tool: NativeTool): FunctionTool | undefined {
   const known = SCHEMAS.find(([kind]) => kind.test(tool.kind));
   if (!known || tool.name === undefined) return undefined;
   const [, description, parameters] = known;
-  const { name, strict, cache, deferred, native } = tool;
-  return { type: 'function', name, description, parameters, strict, cache, deferred, native };
+  const { name, strict, cache, native } = tool;
+  return { type: 'function', name, description, parameters, strict, cache, native };
 }
 
 /** Whether the client runs the tool although only the provider knows its arguments. */
@@ -83,8 +83,8 @@ export function isUnknownClientTool({ protocol, kind }: NativeTool): boolean {
 }
 
 /** A web search of any protocol; its settings are in the request's `webSearch`. */
-export function isWebSearch({ kind }: NativeTool): boolean {
-  return /^web_search(?:_|$)/.test(kind);
+export function isWebSearch(tool: Tool): boolean {
+  return tool.type === 'native' && /^web_search(?:_|$)/.test(tool.kind);
 }
 
 const ONE_STRING: JsonObject = {

@@ -16,7 +16,7 @@ export interface LedgerRow {
   toward?: Readonly<Partial<Record<ProtocolName, Fate>>>;
   /** A value that asks for nothing: the field is then quiet. */
   neutral?: (value: JsonValue) => boolean;
-  /** With `rejected`: the message, if the default is not enough. */
+  /** What is said of it, if the default is not enough. */
   message?: string;
   /** With `rejected`: members of the error that clients act on. */
   details?: Record<string, unknown>;

@@ -81,7 +81,7 @@ function encodeMessage(reply: Reply, { request, ids }: ReplyContext): JsonObject
     content: content === '' && (calls.length > 0 || refusal !== '') ? null : content,
     refusal: refusal === '' ? null : refusal,
   };
-  if (request.reasoning?.display !== 'omitted') {
+  if (request.reasoning?.hidden !== true) {
     if (reasoning !== '') message.reasoning_content = reasoning;
     const sealed = thoughts.filter(isSealed);
     if (sealed.length > 0) {

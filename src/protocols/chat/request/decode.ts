@@ -172,7 +172,7 @@ export const READERS: Readonly<Record<string, Reader | undefined>> = {
   safety_identifier: readName((request, value) => (request.user = value)),
   user: readName((request, value) => (request.user ??= value)),
   service_tier: readText((request, value) => (request.serviceTier = value)),
-  prompt_cache_key: readText((request, value) => (request.cacheKey = value)),
+  prompt_cache_key: readText((request, value) => (request.cacheKey = { value, from: 'asked' })),
   web_search_options: readWebSearch,
 };
 

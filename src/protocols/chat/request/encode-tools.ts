@@ -64,7 +64,6 @@ function encodeFunction(tool: FunctionTool, encoding: EncodeContext): JsonObject
   if (tool.description !== undefined) body.description = tool.description;
   if (tool.parameters) body.parameters = tool.parameters;
   if (tool.strict !== undefined) encodeStrict(tool, body, encoding);
-  if (tool.deferred) encoding.warn('dropped', 'tools.deferred', 'the tool is sent at once');
   const wire: JsonObject = { type: 'function', function: body };
   putMembers(tool, body, wire, encoding);
   return wire;

@@ -10,6 +10,7 @@ import {
   createEncodeContext,
   dropRefused,
   fitUser,
+  leaveOutCacheKey,
   type EncodeContext,
   refuseFormat,
 } from '../../shared/encode-context.ts';
@@ -18,7 +19,7 @@ import { encodeMessages } from './encode-messages.ts';
 import { chooseEffort } from '../../shared/effort.ts';
 import { encodeToolChoice, encodeTools } from './encode-tools.ts';
 import { fieldAt } from '../fields.ts';
-import { isStrictSchema } from '../../shared/function-tools.ts';
+import { isStrictSchema, isWebSearch } from '../../shared/function-tools.ts';
 
 const MAX_USER = 64;
 const REFUSABLE = {
@@ -132,38 +133,26 @@ function putReasoning(body: JsonObject, encoding: EncodeContext): void {
   }
 }
 
-const TIERS: Readonly<Record<string, string | undefined>> = { auto: 'auto', standard_only: 'default' };
-
 function putIdentity(body: JsonObject, encoding: EncodeContext): void {
   const { request, traits } = encoding;
-  const { user, serviceTier, cacheKey } = request;
+  const { user, serviceTier } = request;
   if (user !== undefined) {
     body[traits.userField] = fitUser(user, MAX_USER, encoding);
   }
-  if (serviceTier !== undefined) {
-    const tier = request.protocol === 'messages' ? TIERS[serviceTier] : serviceTier;
-    if (tier !== undefined) body.service_tier = tier;
-    else encoding.warn('dropped', 'serviceTier', `chat has no tier ${serviceTier}`);
-  }
-  if (cacheKey !== undefined && !traits.cacheKey)
-    encoding.warn(
-      request.protocol === 'responses' ? 'quiet' : 'dropped',
-      'cacheKey',
-      'the provider takes no cache key',
-    );
+  if (serviceTier !== undefined) body.service_tier = serviceTier;
   const key = traits.cacheKey ? cacheKeyFor(encoding) : undefined;
   if (key !== undefined) body.prompt_cache_key = key;
+  else leaveOutCacheKey(encoding, 'the provider takes no cache key');
   if (request.cache && traits.cacheMarks !== 'cache_control')
     encoding.warn('quiet', 'cache', 'chat providers cache by themselves');
 }
 
 function putWebSearch(body: JsonObject, encoding: EncodeContext): void {
-  const { webSearch } = encoding.request;
+  const { webSearch, tools = [] } = encoding.request;
   if (!webSearch) return;
   if (!encoding.traits.webSearchOptions) {
     // A tool that stands for it has been reported with the tools.
-    if (encoding.request.protocol === 'chat')
-      encoding.warn('dropped', 'webSearch', 'the provider does not search');
+    if (!tools.some(isWebSearch)) encoding.warn('dropped', 'webSearch', 'the provider does not search');
     return;
   }
   const options: JsonObject = {};

@@ -42,7 +42,7 @@ export function decodeReasoning(root: JsonObject): {
   else keep('think', think);
   // Qwen's members stand side by side: switched off, it has no budget.
   if (found.mode !== 'off' && !setBudget(found, budget)) keep('thinking_budget', budget);
-  if (included === false) found.display = 'omitted';
+  if (included === false) found.hidden = true;
   else if (included !== true) keep('include_reasoning', included);
   return Object.keys(found).length > 0 ? { reasoning: found, rest } : { rest };
 }
@@ -80,7 +80,7 @@ function readReasoningOption(option: JsonObject, found: Reasoning, keep: Keep): 
   if (!setBudget(found, budget)) keep('reasoning.max_tokens', budget);
   if (enabled === false) found.mode ??= 'off';
   else if (enabled === true && found.effort === undefined) found.mode ??= 'on';
-  if (exclude === true) found.display = 'omitted';
+  if (exclude === true) found.hidden = true;
   for (const name in others) keep(`reasoning.${name}`, others[name]);
 }
 

@@ -64,7 +64,7 @@ class ChatWriter implements StreamEncoder {
     const { request } = context;
     this.#context = context;
     this.#legacy = request.legacyFunctions === true;
-    this.#hideReasoning = request.reasoning?.display === 'omitted';
+    this.#hideReasoning = request.reasoning?.hidden === true;
     this.#suffix = `,"logprobs":null,"finish_reason":null}]${this.#usage()}}\n\n`;
   }
 

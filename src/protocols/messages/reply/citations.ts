@@ -46,8 +46,10 @@ export function createSourceList({ responseFormat }: ReplyOptions): SourceList {
   const known = new Set<string>();
   const waiting: string[] = [];
   return {
-    add({ protocol, url, title = '' }) {
-      if (responseFormat !== undefined || protocol === 'messages' || url === undefined) return;
+    add(citation) {
+      const { url, title = '' } = citation;
+      // This protocol's own stand in the text.
+      if (responseFormat !== undefined || citation.protocol === 'messages' || url === undefined) return;
       if (known.has(url) || known.size === MOST_PAGES) return;
       known.add(url);
       const name = title.slice(0, MOST_TITLE).replace(/\s+/g, ' ').trim();

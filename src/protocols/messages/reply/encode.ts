@@ -83,7 +83,7 @@ function withSources(parts: readonly ReplyPart[], asked: ReplyOptions): ReplyPar
 export function encodeReply(reply: Reply, context: ReplyContext): JsonObject {
   const content = encodeContent(
     withSources(reply.parts, context.request),
-    context.request.reasoning?.display === 'omitted',
+    context.request.reasoning?.hidden === true,
   );
   const hasCalls = content.some((block) => block.type === 'tool_use');
   const usage = reply.usage ?? estimateUsage(context.estimateInput(), characters(reply.parts));

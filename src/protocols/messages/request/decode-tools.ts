@@ -18,10 +18,8 @@ import { addedTool, flag, list, text } from '../wire-types.ts';
 /** What may stand on a tool of any type. */
 function decodeMembers<T extends FunctionTool | NativeTool>(result: T, tool: JsonObject): T {
   const strict = flag(tool.strict);
-  const deferred = flag(tool.defer_loading);
   const cache = decodeCache(tool.cache_control);
   if (strict !== undefined) result.strict = strict && 'open';
-  if (deferred !== undefined) result.deferred = deferred;
   if (cache !== undefined) result.cache = cache;
   const native: NativeField[] = [];
   addNativeFields(native, tool, 'tools[].');

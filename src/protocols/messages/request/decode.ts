@@ -69,6 +69,7 @@ function decodeReasoning(value: JsonObject, native: NativeField[]): Reasoning | 
     const display = text(thinking.display);
     if (budget !== undefined) reasoning.budgetTokens = budget;
     if (display !== undefined) reasoning.display = display;
+    if (display === 'omitted') reasoning.hidden = true;
   }
   if (isObject(output) && output.effort !== undefined && output.effort !== null) {
     if (isEffort(output.effort)) reasoning.effort = output.effort;
@@ -76,7 +77,7 @@ function decodeReasoning(value: JsonObject, native: NativeField[]): Reasoning | 
   }
   const later = laterEffort(value.messages);
   if (later !== undefined) reasoning.effort = later;
-  return Object.keys(reasoning).length === 0 ? undefined : reasoning;
+  return Object.keys(reasoning).length === 0 ? undefined : { ...reasoning, ofAnswer: true };
 }
 
 /** System messages change the effort on the way: the newest holds. */
@@ -121,15 +122,29 @@ function decodeLimits(value: JsonObject, request: GenerationRequest): void {
   if (stops.length > 0) request.stop = stops;
 }
 
+/** In the words of the other protocols. */
+const TIERS: ReadonlyMap<string, string> = new Map([
+  ['auto', 'auto'],
+  ['standard_only', 'default'],
+]);
+
 function decodeOptions(value: JsonObject, request: GenerationRequest): void {
   const { metadata, output_config: output, service_tier: tier } = value;
   if (isObject(metadata)) {
     addNativeFields(request.native, metadata, 'metadata.');
     const user = text(metadata.user_id);
-    if (user !== undefined) request.user = user;
+    if (user !== undefined) {
+      request.user = user;
+      // Agents name their session in it.
+      request.cacheKey = { value: user, from: 'session' };
+    }
   }
   if (isObject(output)) addNativeFields(request.native, output, 'output_config.');
-  if (typeof tier === 'string') request.serviceTier = tier;
+  if (typeof tier === 'string') {
+    const known = TIERS.get(tier);
+    if (known === undefined) request.native.push(nativeField('service_tier', tier));
+    else request.serviceTier = known;
+  }
   const cache = decodeCache(value.cache_control);
   if (cache !== undefined) request.cache = cache;
   const reasoning = decodeReasoning(value, request.native);

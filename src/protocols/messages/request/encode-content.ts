@@ -144,9 +144,9 @@ function urlSource(url: string, what: string, at: string | undefined, encoding: 
 type FileSource = Extract<MediaSource, { kind: 'file' }>;
 
 /** Files live at one provider: their ids mean nothing at another. */
-function fileSource({ protocol, id }: FileSource, what: string, at: string | undefined): JsonObject {
-  if (protocol !== 'messages') refuse(at, `${what} by file id cannot be carried to another provider`);
-  return { type: 'file', file_id: id };
+function fileSource(source: FileSource, what: string, at: string | undefined): JsonObject {
+  if (source.protocol !== 'messages') refuse(at, `${what} by file id cannot be carried to another provider`);
+  return { type: 'file', file_id: source.id };
 }
 
 function imageSource(source: MediaSource, at: string | undefined, encoding: EncodeContext): JsonObject {

@@ -27,12 +27,8 @@ function encodeFunction(tool: FunctionTool, encoding: EncodeContext): JsonObject
     encoding.warn('changed', 'tools.strict', 'here a tool is strict only if the client asks for it');
   const result: JsonObject = { name: encoding.toolName(tool.name) };
   if (tool.description !== undefined) result.description = tool.description;
-  const foreign = encoding.request.protocol !== 'messages';
   result.input_schema = strict && tool.strict !== 'open' ? sanitise(schema) : schema;
   if (strict) result.strict = true;
-  if (tool.deferred !== undefined && !foreign) result.defer_loading = tool.deferred;
-  if (tool.deferred === true && foreign)
-    encoding.warn('dropped', 'tools.deferred', 'the tool is sent at once');
   encoding.natives(tool.native, result, 'tools[].');
   if (tool.cache !== undefined) result.cache_control = cacheControl(tool.cache);
   return result;

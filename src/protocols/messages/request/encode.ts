@@ -6,7 +6,12 @@ import type { ReverseMapping } from '../../../canonical/reverse-mapping.ts';
 import type { Traits } from '../../../canonical/traits.ts';
 import type { EncodedRequest } from '../../interface/bodies.ts';
 import { cacheControl, placeCacheMarks } from './cache.ts';
-import { createEncodeContext, fitUser, type EncodeContext } from '../../shared/encode-context.ts';
+import {
+  createEncodeContext,
+  fitUser,
+  leaveOutCacheKey,
+  type EncodeContext,
+} from '../../shared/encode-context.ts';
 import { isRecursive, sanitise } from './json-schema.ts';
 import type { WireTurn } from '../wire-types.ts';
 import { encodeReasoning, thinkingRoom, thinkingTakenOff, type Thinking } from './reasoning.ts';
@@ -91,19 +96,14 @@ const TIERS: ReadonlyMap<string, string> = new Map(
 const MAX_USER = 256;
 
 function encodeIdentity(body: JsonObject, encoding: EncodeContext): void {
-  const { protocol, user, serviceTier, cacheKey } = encoding.request;
+  const { user, serviceTier } = encoding.request;
   if (user !== undefined) body.metadata = { user_id: fitUser(user, MAX_USER, encoding) };
   if (serviceTier !== undefined) {
     const tier = TIERS.get(serviceTier);
     if (tier === undefined) encoding.warn('dropped', 'serviceTier', `no such tier here: ${serviceTier}`);
     else body.service_tier = tier;
   }
-  if (cacheKey !== undefined)
-    encoding.warn(
-      protocol === 'responses' ? 'quiet' : 'dropped',
-      'cacheKey',
-      'prompt caches have no key here',
-    );
+  leaveOutCacheKey(encoding, 'prompt caches have no key here');
 }
 
 const JSON_ONLY = 'Answer with one JSON object and nothing else: no explanation, no code fence.';

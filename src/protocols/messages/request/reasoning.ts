@@ -62,17 +62,15 @@ function thinkingOff(effort: Effort | undefined, encoding: EncodeContext): Think
   return most === undefined || most === 'none' ? off : withEffort(off, most, encoding);
 }
 
-/** Off although it was asked for: where a chat client's effort was the budget, nothing of it is left without. */
+/** Off although it was asked for: where the effort was the budget, nothing of it is left without. */
 export function thinkingTakenOff({ thinking }: Thinking, encoding: EncodeContext): Thinking {
-  const { protocol, reasoning } = encoding.request;
-  const wasBudget = protocol !== 'messages' && thinking?.type === 'enabled';
+  const { reasoning } = encoding.request;
+  const wasBudget = reasoning?.ofAnswer !== true && thinking?.type === 'enabled';
   return thinkingOff(wasBudget ? undefined : reasoning?.effort, encoding);
 }
 
-function display(reasoning: Reasoning, encoding: EncodeContext): JsonObject {
-  // If a chat client wants to see no thinking, the answer leaves it out.
-  if (reasoning.display === undefined || encoding.request.protocol !== 'messages') return {};
-  return { display: reasoning.display };
+function display({ display }: Reasoning): JsonObject {
+  return display === undefined ? {} : { display };
 }
 
 function withBudget(
@@ -91,7 +89,7 @@ function withBudget(
   } else if (reasoning.effort !== undefined && budget < wanted) {
     encoding.warn('changed', 'reasoning.effort', `the limit of ${maxTokens} leaves a budget of ${budget}`);
   }
-  return { thinking: { type: 'enabled', budget_tokens: budget, ...display(reasoning, encoding) }, on: true };
+  return { thinking: { type: 'enabled', budget_tokens: budget, ...display(reasoning) }, on: true };
 }
 
 /** Providers refuse a fraction. */
@@ -108,8 +106,7 @@ function isSilent({ mode, effort, budgetTokens }: Reasoning): boolean {
 /** Tokens that thinking may take where nobody set a limit: the answer's own default comes on top. */
 export function thinkingRoom({ request, traits }: EncodeContext): number {
   const { reasoning } = request;
-  const thinks =
-    reasoning?.mode === 'on' || (reasoning?.mode === undefined && request.protocol !== 'messages');
+  const thinks = reasoning?.mode === 'on' || (reasoning?.mode === undefined && reasoning?.ofAnswer !== true);
   if (
     reasoning === undefined ||
     isSilent(reasoning) ||
@@ -128,16 +125,12 @@ function thinkingOn(reasoning: Reasoning, maxTokens: number, encoding: EncodeCon
   const asked = reasoning.mode === 'on' && budgetTokens !== undefined;
   if (traits.thinkingAdaptive && !(asked && traits.thinkingBudget)) {
     if (asked) encoding.warn('changed', 'reasoning.budgetTokens', 'sent as an effort');
-    return withEffort(
-      { thinking: { type: 'adaptive', ...display(reasoning, encoding) }, on: true },
-      effort,
-      encoding,
-    );
+    return withEffort({ thinking: { type: 'adaptive', ...display(reasoning) }, on: true }, effort, encoding);
   }
   if (traits.thinkingBudget) {
     const result = withBudget(reasoning, wantedBudget(reasoning), maxTokens, encoding);
-    // An effort beside a budget is the client's own only in this protocol.
-    return encoding.request.protocol === 'messages' ? withEffort(result, reasoning.effort, encoding) : result;
+    // The budget says all that an effort of the thinking does.
+    return reasoning.ofAnswer === true ? withEffort(result, reasoning.effort, encoding) : result;
   }
   return withEffort({ on: true }, effort ?? 'medium', encoding);
 }
@@ -147,8 +140,8 @@ function thinkingOn(reasoning: Reasoning, maxTokens: number, encoding: EncodeCon
  * lacks the thinking that must stand at its beginning.
  */
 export function encodeReasoning(maxTokens: number, lostThinking: boolean, encoding: EncodeContext): Thinking {
-  const { request, traits } = encoding;
-  const reasoning = request.reasoning;
+  const { traits } = encoding;
+  const { reasoning } = encoding.request;
   const silent: Thinking = { on: traits.thinksByDefault };
   if (reasoning === undefined || isSilent(reasoning)) return silent;
   const { mode, effort } = reasoning;
@@ -158,7 +151,7 @@ export function encodeReasoning(maxTokens: number, lostThinking: boolean, encodi
     return { on: false };
   }
   if (mode === 'between_tools') return withEffort({ thinking: { type: mode }, on: true }, effort, encoding);
-  if (mode === undefined && request.protocol === 'messages') return withEffort(silent, effort, encoding);
+  if (mode === undefined && reasoning.ofAnswer === true) return withEffort(silent, effort, encoding);
   const result = thinkingOn(reasoning, maxTokens, encoding);
   if (!lostThinking || result.thinking?.type !== 'enabled') return result;
   if (traits.thinkingAdaptive) {
@@ -167,7 +160,7 @@ export function encodeReasoning(maxTokens: number, lostThinking: boolean, encodi
       'reasoning',
       'sent as adaptive: the thinking of the open tool turn did not come back',
     );
-    return { ...result, thinking: { type: 'adaptive', ...display(reasoning, encoding) } };
+    return { ...result, thinking: { type: 'adaptive', ...display(reasoning) } };
   }
   encoding.warn('suspended', 'reasoning', 'the thinking of the open tool turn did not come back');
   return thinkingTakenOff(result, encoding);

@@ -55,7 +55,7 @@ class MessagesEncoder implements StreamEncoder {
 
   constructor(context: ReplyContext) {
     this.#context = context;
-    this.#hideThinking = context.request.reasoning?.display === 'omitted';
+    this.#hideThinking = context.request.reasoning?.hidden === true;
   }
 
   push(event: StreamEvent): string {

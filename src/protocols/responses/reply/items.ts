@@ -44,7 +44,7 @@ function wantsEncrypted({ request: { asked = {} }, hidden }: ReplyContext): bool
 /** Undefined: neither text nor anything that a provider wants back. */
 export function reasoningItem(part: ReasoningPart, context: ReplyContext): JsonObject | undefined {
   if (part.text === '' && !isSealed(part)) return undefined;
-  const hidden = context.request.reasoning?.display === 'omitted';
+  const hidden = context.request.reasoning?.hidden === true;
   const id = encryptedBy(part)?.id || itemId('rs', context.ids);
   const summary = part.text === '' || hidden ? [] : [summaryPart(part.text)];
   const encrypted = encryptedContent(part, id, context);

@@ -89,11 +89,13 @@ function nameIn({ name, at }: ListedTool): string {
   return name === '' ? refuse(`${at}.name`, 'must be a non-empty string') : name;
 }
 
-const FUNCTION_MEMBERS = new Set(['type', 'name', 'description', 'parameters', 'strict', 'defer_loading']);
+const FUNCTION_MEMBERS = new Set(['type', 'name', 'description', 'parameters', 'strict']);
+/** What was found and loaded is no longer deferred. */
+const LOADED_MEMBERS = new Set([...FUNCTION_MEMBERS, 'defer_loading']);
 const CUSTOM_MEMBERS = new Set(['type', 'name', 'description', 'format', 'defer_loading']);
 
 function readFunction(tool: ListedTool, name: string): FunctionTool {
-  const { description, parameters, strict, defer_loading: deferred } = tool.value;
+  const { description, parameters, strict } = tool.value;
   // Here null means no arguments. On other wires many a server refuses a function without a schema.
   const read: FunctionTool = {
     type: 'function',
@@ -102,8 +104,7 @@ function readFunction(tool: ListedTool, name: string): FunctionTool {
     strict: typeof strict === 'boolean' ? strict : 'default',
   };
   if (typeof description === 'string') read.description = description;
-  if (deferred === true && !tool.loaded) read.deferred = true;
-  addMembers(read, tool.value, FUNCTION_MEMBERS);
+  addMembers(read, tool.value, tool.loaded ? LOADED_MEMBERS : FUNCTION_MEMBERS);
   return read;
 }
 

@@ -104,7 +104,7 @@ function decodeIdentity(value: JsonObject, request: GenerationRequest): void {
   const key = textIn(value.prompt_cache_key);
   if (user !== undefined) request.user = user;
   if (tier !== undefined) request.serviceTier = tier;
-  if (key !== undefined) request.cacheKey = key;
+  if (key !== undefined) request.cacheKey = { value: key, from: 'routine' };
 }
 
 /** A wish for a summary alone leaves the effort to the model. */

@@ -19,14 +19,12 @@ import { refuseFormat, type EncodeContext } from '../../shared/encode-context.ts
 import { refuse } from '../../shared/client.ts';
 
 function encodeFunction(tool: FunctionTool, encoding: EncodeContext): JsonObject {
-  const { description, parameters, deferred } = tool;
+  const { description, parameters } = tool;
   const wire: JsonObject = { type: 'function', name: encoding.toolName(tool.name) };
   if (description !== undefined) wire.description = description;
   wire.parameters = parameters ?? NO_ARGUMENTS;
   const strict = strictnessOf(tool, encoding);
   if (strict !== undefined) wire.strict = strict;
-  if (deferred === true && encoding.request.protocol === 'responses') wire.defer_loading = true;
-  else if (deferred === true) encoding.warn('dropped', 'tools.deferred', 'the tool is sent at once');
   putMembers(tool, wire, 'tools[].function.', encoding);
   return wire;
 }
@@ -90,12 +88,13 @@ function encodeTool(tool: Tool, index: number, encoding: EncodeContext): JsonObj
 }
 
 function webSearchTool(encoding: EncodeContext): JsonObject[] {
-  const { webSearch, protocol, tools = [] } = encoding.request;
-  if (webSearch === undefined || protocol === 'responses') return [];
+  const { webSearch, tools = [] } = encoding.request;
+  const standing = tools.find(isWebSearch);
+  if (webSearch === undefined || (standing?.type === 'native' && standing.protocol === 'responses'))
+    return [];
   if (!encoding.traits.serverTools) {
     // A tool that stands for it is reported with the tools.
-    if (!tools.some((tool) => tool.type === 'native' && isWebSearch(tool)))
-      encoding.warn('dropped', 'webSearch', 'the provider does not search');
+    if (standing === undefined) encoding.warn('dropped', 'webSearch', 'the provider does not search');
     return [];
   }
   const tool: JsonObject = { type: 'web_search' };

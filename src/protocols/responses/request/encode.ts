@@ -139,7 +139,7 @@ function putReasoning(body: JsonObject, encoding: EncodeContext): void {
   if (reasoning.budgetTokens !== undefined && reasoning.effort === undefined)
     encoding.warn('changed', 'reasoning.budgetTokens', `sent as effort ${effort}`);
   // Its summary is all of the thinking that this protocol shows.
-  const shown = effort !== 'none' && reasoning.display !== 'omitted';
+  const shown = effort !== 'none' && reasoning.hidden !== true;
   body.reasoning = shown ? { effort, summary: 'auto' } : { effort };
 }
 
@@ -161,21 +161,11 @@ function putSampling(body: JsonObject, encoding: EncodeContext): void {
   if (topK !== undefined) encoding.warn('dropped', 'topK', 'the protocol has no top_k');
 }
 
-/** Of the messages protocol, in this one's words. */
-const TIERS: ReadonlyMap<string, string> = new Map([
-  ['auto', 'auto'],
-  ['standard_only', 'default'],
-]);
-
 function putIdentity(body: JsonObject, encoding: EncodeContext): void {
   const { request, traits } = encoding;
-  const { protocol, user, serviceTier } = request;
+  const { user, serviceTier } = request;
   if (user !== undefined) body[traits.userField] = fitUser(user, MAX_USER, encoding);
-  if (serviceTier !== undefined) {
-    const tier = protocol === 'messages' ? TIERS.get(serviceTier) : serviceTier;
-    if (tier !== undefined) body.service_tier = tier;
-    else encoding.warn('dropped', 'serviceTier', `no such tier here: ${serviceTier}`);
-  }
+  if (serviceTier !== undefined) body.service_tier = serviceTier;
   const key = cacheKeyFor(encoding);
   if (key !== undefined) body.prompt_cache_key = key;
   if (request.cache !== undefined)

@@ -72,7 +72,7 @@ class ResponsesWriter implements StreamEncoder {
     const { asked = {}, reasoning } = context.request;
     this.#context = context;
     this.#tools = toolDirectory(asked);
-    this.#hideReasoning = reasoning?.display === 'omitted';
+    this.#hideReasoning = reasoning?.hidden === true;
     this.#echo = rawJson(echoOf(context));
   }
 

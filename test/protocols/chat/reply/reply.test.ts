@@ -234,7 +234,7 @@ describe('writing', () => {
       { type: 'text', text: 'a' },
     ];
     expect(message({ parts })).toHaveProperty('reasoning_content', 'hm');
-    expect(message({ parts }, { reasoning: { display: 'omitted' } })).not.toHaveProperty('reasoning_content');
+    expect(message({ parts }, { reasoning: { hidden: true } })).not.toHaveProperty('reasoning_content');
   });
   test('the legacy form', () => {
     const stop = { reason: 'tool_calls' } as const;

@@ -53,7 +53,7 @@ describe('options', () => {
     ['user', { user: 'u' }, { user: 'u' }],
     ['safety_identifier rather than user', { user: 'u', safety_identifier: 's' }, { user: 's' }],
     ['service_tier', { service_tier: 'flex' }, { serviceTier: 'flex' }],
-    ['prompt_cache_key', { prompt_cache_key: 'k' }, { cacheKey: 'k' }],
+    ['prompt_cache_key', { prompt_cache_key: 'k' }, { cacheKey: { value: 'k', from: 'asked' } }],
     ['parallel_tool_calls', { parallel_tool_calls: false }, { parallelToolCalls: false }],
     [
       'an answer of any JSON',
@@ -146,7 +146,7 @@ describe('thinking', () => {
     [
       'an effort whose thinking is not shown',
       { reasoning: { effort: 'xhigh', exclude: true } },
-      { effort: 'xhigh', display: 'omitted' },
+      { effort: 'xhigh', hidden: true },
     ],
     ['a budget of OpenRouter', { reasoning: { max_tokens: 3000 } }, { mode: 'on', budgetTokens: 3000 }],
     ['thinking that OpenRouter turns on', { reasoning: { enabled: true } }, { mode: 'on' }],

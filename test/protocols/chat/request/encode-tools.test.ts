@@ -114,9 +114,6 @@ describe('tools', () => {
     expect(refusal({ tools: [f, native('computer_20250124', 'computer')] }).param).toBe('tools[1].type');
     expect(refusal({ tools: [native('mcp_toolset')] }).param).toBe('tools[0].type');
   });
-  test('deferred tools are sent at once', () => {
-    expect(dropped({ tools: [{ ...f, deferred: true }] })).toEqual(['tools.deferred']);
-  });
   test('strict is sent if the schema allows it', () => {
     expect(dropped({ tools: [{ ...f, strict: 'open' }] })).toEqual(['tools.strict']);
     const parameters = { type: 'object', properties: {}, additionalProperties: false };

@@ -51,7 +51,6 @@ describe('options', () => {
       { safety_identifier: 'u' },
     ],
     ['the tier auto', { serviceTier: 'auto' }, {}, { service_tier: 'auto' }],
-    ['the tier standard_only as default', { serviceTier: 'standard_only' }, {}, { service_tier: 'default' }],
     [
       'an answer of any JSON',
       { responseFormat: { type: 'json_object' } },
@@ -64,7 +63,12 @@ describe('options', () => {
       { webSearchOptions: true },
       { web_search_options: { user_location: { type: 'approximate', approximate: { city: 'Oslo' } } } },
     ],
-    ['a cache key', { protocol: 'chat', cacheKey: 'k' }, { cacheKey: true }, { prompt_cache_key: 'k' }],
+    [
+      'a cache key',
+      { cacheKey: { value: 'k', from: 'asked' } },
+      { cacheKey: true },
+      { prompt_cache_key: 'k' },
+    ],
   ])('writes %s', (_, over, traits, expected) => {
     const { model: _model, messages: _messages, ...rest } = encode(over, traits).body;
     expect(rest).toEqual(expected);
@@ -96,8 +100,12 @@ describe('options', () => {
       { oneSamplingParameter: true },
     ],
     ['top_k of a model without it', ['topK'], { topK: 4 }, {}],
-    ['an unknown tier', ['serviceTier'], { serviceTier: 'strange' }, {}],
-    ['a cache key that the server does not know', ['cacheKey'], { protocol: 'chat', cacheKey: 'k' }, {}],
+    [
+      'a cache key that the server does not know',
+      ['cacheKey'],
+      { cacheKey: { value: 'k', from: 'asked' } },
+      {},
+    ],
     ['a web search that the server does not know', ['webSearch'], { protocol: 'chat', webSearch: {} }, {}],
     [
       'thinking of a model that cannot',
@@ -135,7 +143,10 @@ describe('options', () => {
     expect(dropped(over, traits)).toEqual(fields);
   });
   test('a long user id is hashed, and gives the session its cache', () => {
-    const { body } = encode({ user: 'u'.repeat(65) }, { cacheKey: true });
+    const { body } = encode(
+      { user: 'u'.repeat(65), cacheKey: { value: 'u'.repeat(65), from: 'session' } },
+      { cacheKey: true },
+    );
     expect(body.user).toMatch(/^[0-9a-f]{64}$/);
     expect(body.prompt_cache_key).toBe((body.user as string).slice(0, 32));
   });
@@ -238,7 +249,7 @@ describe('effort', () => {
       'low',
     ],
     ['a model that cannot think is absent', { effort: 'high' }, { thinking: false }, undefined],
-    ['a display alone is absent', { display: 'omitted' }, {}, undefined],
+    ['a display alone is absent', { hidden: true }, {}, undefined],
   ])('the effort of %s', (_, reasoning, traits, expected) => {
     expect(effort(reasoning, traits)).toBe(expected);
   });

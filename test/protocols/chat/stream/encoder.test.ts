@@ -109,7 +109,7 @@ test('reasoning is written as reasoning_content, unless the client asked not to 
     { type: 'reasoning_end', index: 0, signature: 's' },
   ];
   expect(encode(events)).toContain('"delta":{"reasoning_content":"hm"}');
-  expect(encode(events, { reasoning: { display: 'omitted' } })).toBe('');
+  expect(encode(events, { reasoning: { hidden: true } })).toBe('');
 });
 
 test('a custom call is sent whole, in its own shape', () => {

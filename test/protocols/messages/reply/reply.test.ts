@@ -156,7 +156,7 @@ describe('a whole answer', () => {
   it('hides thinking from a client that asked for it, but not its signature', () => {
     const wire = messages.client.encodeReply(
       messages.provider.decodeReply(WIRE),
-      context({ reasoning: { display: 'omitted' } }),
+      context({ reasoning: { hidden: true } }),
     );
     expect((wire.content as JsonObject[])[0]).toEqual({ type: 'thinking', thinking: '', signature: 's' });
   });

@@ -228,7 +228,7 @@ describe('options', () => {
     [
       'user, tier and cache',
       { metadata: { user_id: 'u' }, service_tier: 'standard_only', cache_control: { type: 'ephemeral' } },
-      { user: 'u', serviceTier: 'standard_only', cache: {} },
+      { user: 'u', serviceTier: 'default', cache: {} },
     ],
     [
       'a choice of any tool, one at a time',
@@ -274,9 +274,11 @@ describe('options', () => {
         description: 'd',
         parameters: { type: 'object' },
         strict: 'open',
-        deferred: true,
         cache: {},
-        native: [{ path: 'tools[].input_examples', fate: 'report' }],
+        native: [
+          { path: 'tools[].defer_loading', fate: 'report' },
+          { path: 'tools[].input_examples', fate: 'report' },
+        ],
       },
       { type: 'native', kind: 'web_search_20250305', name: 'web_search', value: search },
     ]);

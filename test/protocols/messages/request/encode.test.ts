@@ -97,7 +97,11 @@ describe('limits and sampling', () => {
       absent: ['service_tier'],
       warnings: ['dropped serviceTier'],
     },
-    'a cache key': { request: { cacheKey: 'k' }, body: {}, warnings: ['dropped cacheKey'] },
+    'a cache key': {
+      request: { cacheKey: { value: 'k', from: 'asked' } },
+      body: {},
+      warnings: ['dropped cacheKey'],
+    },
   });
 
   it('cuts at the stop sequences that the provider would refuse or does not take', () => {
@@ -313,7 +317,7 @@ describe('thinking', () => {
       body: { thinking: { type: 'adaptive', display: 'omitted' }, output_config: { effort: 'high' } },
     },
     'an effort alone of messages clients stays one': {
-      request: { protocol: 'messages', reasoning: { effort: 'low' } },
+      request: { protocol: 'messages', reasoning: { effort: 'low', ofAnswer: true } },
       body: { output_config: { effort: 'low' } },
       absent: ['thinking'],
     },
@@ -364,7 +368,7 @@ describe('thinking', () => {
   });
 
   it('that a chat client hides is asked for all the same: it is hidden on the way back', () => {
-    const { body } = encode({ reasoning: { effort: 'high', display: 'omitted' } }, adaptive);
+    const { body } = encode({ reasoning: { effort: 'high', hidden: true } }, adaptive);
     expect(body.thinking).toEqual({ type: 'adaptive' });
   });
 

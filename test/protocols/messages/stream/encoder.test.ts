@@ -189,7 +189,7 @@ describe('a written stream', () => {
       { type: 'thinking_delta', thinking: 'hm' },
       { type: 'signature_delta', signature: '' },
     ]);
-    expect(deltas(encodeAll(events, { reasoning: { display: 'omitted' } }))).toEqual([
+    expect(deltas(encodeAll(events, { reasoning: { hidden: true } }))).toEqual([
       { type: 'signature_delta', signature: '' },
     ]);
   });

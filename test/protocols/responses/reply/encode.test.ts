@@ -327,7 +327,7 @@ describe('thinking that its provider wants back', () => {
   });
 
   test('is hidden, but sealed with its text, where the client wants no summary', () => {
-    const over = { reasoning: { display: 'omitted' } };
+    const over = { reasoning: { hidden: true as const } };
     const whole = wholeOf(replyOf([signed]), contextOf(INCLUDED, over));
     const [item] = whole.output as { encrypted_content: string; summary: unknown[] }[];
     expect(item?.summary).toEqual([]);
