@@ -134,52 +134,22 @@ class UnderWay {
   }
 }
 
-/**
- * The last requests, for the sums of conversations. Each takes the object of the one that it replaces: a new object would live long
- * enough to be copied twice by the garbage collector.
- */
-class LastRequests {
-  readonly #parts: FinishedPart[] = [];
-  #total = 0;
-
-  add(row: UsageRow, account: string, conversation: string | undefined): void {
-    const part = (this.#parts[this.#total % MOST_SUMMED] ??= newPart());
-    part.accountId = row.accountId;
-    part.account = account;
-    part.conversation = conversation;
-    part.model = row.model ?? row.modelAsked;
-    part.input = (row.input ?? 0) + (row.cacheRead ?? 0) + (row.cacheWrite ?? 0);
-    part.output = row.output ?? 0;
-    part.costUsd = row.costUsd ?? NaN;
-    part.at = row.at;
-    this.#total += 1;
-  }
-
-  *latestFirst(): Generator<FinishedPart> {
-    const { length } = this.#parts;
-    for (let back = 1; back <= length; back += 1) {
-      const part = this.#parts[(this.#total - back) % length];
-      if (part !== undefined) yield part;
-    }
-  }
-}
-
-function newPart(): FinishedPart {
+function partOf(row: UsageRow, account: string, conversation: string | undefined): FinishedPart {
   return {
-    accountId: 0,
-    account: '',
-    conversation: undefined,
-    model: '',
-    input: 0,
-    output: 0,
-    costUsd: NaN,
-    at: NaN,
+    accountId: row.accountId,
+    account,
+    conversation,
+    model: row.model ?? row.modelAsked,
+    input: (row.input ?? 0) + (row.cacheRead ?? 0) + (row.cacheWrite ?? 0),
+    output: row.output ?? 0,
+    costUsd: row.costUsd ?? NaN,
+    at: row.at,
   };
 }
 
 export function createLive({ health, clock }: { health: Health; clock: Clock }): Live {
   const underWay = new UnderWay();
-  const lastRequests = new LastRequests();
+  const lastRequests = new Ring<FinishedPart>(MOST_SUMMED);
   /** One ring for each follower. */
   const followed: Ring<Ended>[] = [];
   const refusals = new Ring<RefusedRequest>(MOST_REFUSED);
@@ -197,7 +167,7 @@ export function createLive({ health, clock }: { health: Health; clock: Clock }):
         .slice(0, MOST_SHOWN)
         .map((trace) => liveRequest(trace, clock.monotonic(), rates)),
       targets: health.states().map(liveTarget),
-      conversations: conversationsOf(lastRequests.latestFirst()),
+      conversations: conversationsOf(lastRequests.after(0).reverse()),
     };
   }
 
@@ -210,7 +180,7 @@ export function createLive({ health, clock }: { health: Health; clock: Clock }):
       underWay.remove(trace);
     },
     recorded(row, { key, conversation }) {
-      lastRequests.add(row, key.account, conversation);
+      lastRequests.push(partOf(row, key.account, conversation));
       for (const ended of followed) ended.push({ row, account: key.account });
       totals.requests += 1;
       if (row.error !== null) totals.errors += 1;
