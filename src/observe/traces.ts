@@ -23,7 +23,7 @@ export interface TraceExporter extends Observer {
   stop(ms: number): Promise<void>;
 }
 
-export interface TraceExporterOptions {
+interface TraceExporterOptions {
   /** The collector's address with its path. */
   url: string;
   version: string;

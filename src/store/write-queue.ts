@@ -7,7 +7,7 @@ import { reasonOf } from './items/cipher.ts';
 const FLUSH_MS = 100;
 const RETRY_MS = 1000;
 
-export interface WriteQueueOptions<Batch> {
+interface WriteQueueOptions<Batch> {
   /** Removes the next batch from what waits. undefined: nothing waits. */
   take: () => Batch | undefined;
   write: (batch: Batch) => Promise<void>;

@@ -28,7 +28,7 @@ export class Histogram {
 }
 
 /** Labels of one sample, written: `a="x",b="y"`. */
-export type LabelText = string;
+type LabelText = string;
 
 export function labels(values: Readonly<Record<string, string>>): LabelText {
   return Object.entries(values)

@@ -120,12 +120,12 @@ interface AccountSeries {
   costUsd: number;
 }
 
-export interface RequestSeries {
+interface RequestSeries {
   add(trace: FinishedTrace): void;
   families(): (Family | HistogramFamily)[];
 }
 
-export interface RequestSeriesOptions {
+interface RequestSeriesOptions {
   /** Whether the target's name is in the catalog. */
   isKnown: (target: Target) => boolean;
   /** Whether there are series of accounts. */

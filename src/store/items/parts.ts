@@ -6,7 +6,7 @@ const PART_LENGTH = 256 * 1024;
 /** The first character of a row that names others; JSON, which all texts are, never begins with it. */
 const MARK = '\0';
 
-export interface ItemPart {
+interface ItemPart {
   id: string;
   text: string;
 }

@@ -23,7 +23,7 @@ const EXTEND_AFTER = 1 / 8;
 const SEALED = 'gw1.';
 
 /** Whose ids they are: a provider's choice of an id must not replace an item of another kind. */
-export type ItemKind = 'answer' | 'thinking';
+type ItemKind = 'answer' | 'thinking';
 
 /** Bytes, because a row of an index of PostgreSQL holds 2,700. No provider has longer ids; an item with a longer one is not stored. */
 const MOST_ID = 1000;
@@ -38,7 +38,7 @@ export interface NewItem {
   size?: number;
 }
 
-export interface FindOptions {
+interface FindOptions {
   /** More bytes are not read. */
   most?: number;
   /** The items are needed for `keepMs` from now. */
@@ -71,7 +71,7 @@ export interface SealedItems {
   flush(): Promise<number>;
 }
 
-export interface SealedItemsOptions {
+interface SealedItemsOptions {
   store: Omit<ItemStore, 'pruneItems'>;
   /** Milliseconds, from the current configuration. */
   keepMs: () => number;

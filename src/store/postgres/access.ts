@@ -189,7 +189,7 @@ const ADMIT = {
  * Counts requests against their account's limit of the hour. One statement is in flight; requests that arrive meanwhile gather by
  * account and go with the next one (docs/decisions/0018). No promise resolves before the server has committed.
  */
-export interface Admissions {
+interface Admissions {
   admit(key: AdmissionKey, limit: number): Promise<AdmissionCount>;
 }
 

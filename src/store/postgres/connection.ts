@@ -17,7 +17,7 @@ const CONNECT_TIMEOUT_MS = 2000;
 const REQUEST_TIMEOUT_MS = 2000;
 const TIMEOUT_MS = 60_000;
 
-export interface Sql {
+interface Sql {
   text: string;
   /** The server plans a named statement once for each connection. */
   name?: string;

@@ -14,7 +14,7 @@ interface Migration {
 export const LOCKS = { migrations: 0x67770001, prune: 0x67770002, items: 0x67770003 } as const;
 
 export const CHANGES = 'gateway_changes';
-export const ITEM_KEY = 'items';
+const ITEM_KEY = 'items';
 const ITEM_KEY_BYTES = 32;
 
 const FIRST_BYTES = Array.from(

@@ -186,75 +186,35 @@ export function prepareAdmissions(db: Db) {
      ON CONFLICT DO UPDATE SET requests = excluded.requests`,
   );
 
-  // One statement is a transaction of its own, which takes four fifths of one with a read and a write.
-  const advance = db.prepare<[to: number, accountId: number, hour: number, from: number]>(
-    'UPDATE hours SET requests = ? WHERE account_id = ? AND hour = ? AND requests = ?',
-  );
-
   /** Requests of the same account and hour share one read and one write. */
-  const countAll = db.transaction((pending: readonly PendingAdmission[]): Counted => {
+  const countAll = db.transaction((pending: readonly PendingAdmission[]): AdmissionCount[] => {
     const tallies = new Map<string, Tally>();
     const tallyOf = (accountId: number, hour: number): Tally => {
       const name = `${accountId} ${hour}`;
-      let tally = tallies.get(name);
-      if (tally === undefined) {
-        const before = used.get(accountId, hour) ?? 0;
-        tallies.set(name, (tally = { accountId, hour, before, now: before }));
-      }
+      const known = tallies.get(name);
+      if (known !== undefined) return known;
+      const before = used.get(accountId, hour) ?? 0;
+      const tally = { accountId, hour, before, now: before };
+      tallies.set(name, tally);
       return tally;
     };
-    let tally: Tally | undefined;
     const counts = pending.map(({ accountId, limit, now }): AdmissionCount => {
       const hour = now - (now % HOUR_MS);
-      // Mostly that of the request before, for which no name is written.
-      if (tally?.accountId !== accountId || tally.hour !== hour) tally = tallyOf(accountId, hour);
+      const tally = tallyOf(accountId, hour);
       if (tally.now >= limit) return { outcome: 'full', used: tally.now, hour, now };
       return { outcome: 'admitted', used: ++tally.now, hour, now };
     });
     for (const { accountId, hour, before, now } of tallies.values()) {
       if (now > before) set.run(accountId, hour, now);
     }
-    return { counts, tally };
+    return counts;
   });
-
-  /** The last count that was committed here. */
-  let last: Tally | undefined;
-  /** No other process changed it between the last two transactions. */
-  let isAlone = false;
-
-  function countFrom(pending: readonly PendingAdmission[]): AdmissionCount[] {
-    const { counts, tally } = countAll.immediate(pending);
-    isAlone =
-      tally?.accountId === last?.accountId && tally?.hour === last?.hour && tally?.before === last?.now;
-    last = tally;
-    return counts;
-  }
-
-  /** Requests of one account, if its count is still the last one; undefined: it is not, and nothing was counted. */
-  function countOn(pending: readonly PendingAdmission[]): AdmissionCount[] | undefined {
-    if (last === undefined || !isAlone) return undefined;
-    const { accountId, hour, now: before } = last;
-    const counts: AdmissionCount[] = [];
-    let count = before;
-    for (const { accountId: account, limit, now } of pending) {
-      if (account !== accountId || now - (now % HOUR_MS) !== hour || count >= limit) return undefined;
-      counts.push({ outcome: 'admitted', used: ++count, hour, now });
-    }
-    if (advance.run(count, accountId, hour, before).changes === 0) return undefined;
-    last.now = count;
-    return counts;
-  }
 
   return {
     used,
-    countAdmissions: (pending: readonly PendingAdmission[]) => countOn(pending) ?? countFrom(pending),
+    // `immediate` takes the write lock at the start: a transaction that reads first would fail instead of waiting.
+    countAdmissions: (pending: readonly PendingAdmission[]) => countAll.immediate(pending),
   };
-}
-
-interface Counted {
-  counts: AdmissionCount[];
-  /** Of the last request. */
-  tally: Tally | undefined;
 }
 
 interface Tally {
@@ -268,7 +228,7 @@ interface Tally {
  * Counts requests against their account's limit of the hour. Requests of one tick of the event loop are counted in one transaction,
  * because the commit costs most (docs/decisions/0005). No promise resolves before the commit.
  */
-export interface Admissions {
+interface Admissions {
   admit: (key: AdmissionKey, limit: number, now: number) => Promise<AdmissionCount>;
   /** Counts the pending requests now. */
   flush(): Promise<void>;

@@ -1,6 +1,5 @@
 // The Store on a SQLite file: connects the interface with the prepared statements of each area. An admission resolves after
 // its commit, so that a killed process has counted every request that it admitted.
-import type { Statement } from 'better-sqlite3';
 import type { Clock } from '../../clock.ts';
 import { readItemKey } from '../items/cipher.ts';
 import type { Store, TargetHealth } from '../store.ts';
@@ -25,7 +24,7 @@ export async function openSqlite(file: string, clock: Clock): Promise<Store> {
     // Once more when another file takes the path.
     prepare(db) {
       createdAt = db.prepare<[], number>(CREATED).pluck().get() ?? 0;
-      return prepare(compilingLate(db));
+      return prepare(db);
     },
   });
   const run = connection.run;
@@ -127,36 +126,4 @@ function prepareHealth(db: Db) {
       publish.immediate(unhealthy, recovered),
     listHealth: db.prepare<[number], TargetHealth>('SELECT * FROM health WHERE until > ? ORDER BY target'),
   };
-}
-
-/** The same database. It compiles a statement at its first use: most processes use few of them, and each takes 40 µs. */
-function compilingLate(db: Db): Db {
-  return Object.create(db, {
-    prepare: { value: (sql: string) => lateStatement(() => db.prepare(sql)) },
-  }) as Db;
-}
-
-const CALLS = ['get', 'all', 'run', 'iterate'] as const;
-
-function lateStatement(compile: () => Statement): Statement {
-  let form = (statement: Statement): Statement => statement;
-  const late: Record<string, unknown> = {
-    pluck() {
-      form = (statement) => statement.pluck();
-      return late;
-    },
-    raw() {
-      form = (statement) => statement.raw();
-      return late;
-    },
-  };
-  for (const call of CALLS) {
-    late[call] = (...values: unknown[]) => {
-      const statement = form(compile());
-      // Further calls reach SQLite directly.
-      for (const name of CALLS) late[name] = statement[name].bind(statement);
-      return statement[call](...values);
-    };
-  }
-  return late as unknown as Statement;
 }
