@@ -149,6 +149,24 @@ function floorFault(path: string, target: string): string | undefined {
   return allowed.includes(to) ? undefined : `${from} must not know ${to}`;
 }
 
+/** Folders and files of `src/cli`: each imports from its own row and from those before. */
+const CLI_FLOORS = [
+  ['context.ts'],
+  ['args', 'ui'],
+  ['read-config.ts', 'database.ts', 'audited.ts', 'running.ts'],
+  ['inventory.ts'],
+  ['check', 'init', 'tools'],
+  ['commands'],
+  ['program.ts'],
+  ['main.ts'],
+];
+
+function cliFloor(path: string): number {
+  const floor = CLI_FLOORS.findIndex((names) => names.includes(path.split('/')[1] ?? ''));
+  if (floor < 0) throw new Error(`${path} stands on no floor`);
+  return floor;
+}
+
 /** What the folders of protocols share; it knows none of them. */
 const SHARED = ['interface', 'shared', 'json', 'sse'];
 
@@ -258,6 +276,21 @@ describe('the house', () => {
   it('has no circle of files', () => {
     const sources = new Map(FILES.map((path) => [path, readFileSync(new URL(path, SRC), 'utf8')]));
     expect(circles(sources)).toEqual([]);
+  });
+
+  it('has floors within the command line', () => {
+    const up = FILES.filter((path) => path.startsWith('cli/')).flatMap((path) =>
+      importsOf(readFileSync(new URL(path, SRC), 'utf8'))
+        .filter((name) => name.startsWith('.'))
+        .map((name) => join(dirname(path), name))
+        .filter((target) => target.startsWith('cli/') && cliFloor(target) > cliFloor(path))
+        .map((target) => `${path} -> ${target}`),
+    );
+    // `gateway run` starts a gateway as `gateway serve` does.
+    expect(up).toEqual([
+      'cli/tools/reach.ts -> cli/commands/running/serving/control.ts',
+      'cli/tools/reach.ts -> cli/commands/running/serving/lifecycle.ts',
+    ]);
   });
 
   it('has no folder of more than 14 entries', () => {

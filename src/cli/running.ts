@@ -52,7 +52,7 @@ export async function runningGateway(
 }
 
 /** Where a client on this machine finds a gateway. */
-export interface Serving {
+interface Serving {
   /** Without a version. */
   url: string;
   status: GatewayStatus;
@@ -74,6 +74,11 @@ export async function servingGateway(config: Config, context: Context): Promise<
     .map((gateway) => ({ gateway, rank: rankOf(gateway, config) }))
     .sort((a, b) => a.rank - b.rank);
   return best?.gateway;
+}
+
+/** Where a client on this machine finds the gateway that runs, or would find one with this configuration. */
+export async function clientUrl(config: Config, context: Context): Promise<string | undefined> {
+  return (await servingGateway(config, context))?.url ?? configuredUrl(config);
 }
 
 function rankOf({ status, url }: Serving, { file, listen }: Config): number {

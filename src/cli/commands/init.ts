@@ -78,7 +78,8 @@ async function initCommand(options: Options, command: Command, context: Context)
   say(context.stderr, `written to ${clean(file)}`);
   for (const warning of config.warnings) say(context.stderr, shortened(`warning: ${clean(warning)}`));
   const { printCreated } = await import('../ui/created-key.ts');
-  await printCreated(key, plaintext, config, context);
+  const { clientUrl } = await import('../running.ts');
+  await printCreated({ key, plaintext }, await clientUrl(config, context), config, context);
   const { bold } = await createStyle(context.stdout, context.env);
   printLines(context.stdout, ['', 'Next:', ...next.map((line) => `  ${bold(line)}`)]);
 }

@@ -28,6 +28,7 @@ import { sayWritten, withReadStore, withStore } from '../database.ts';
 import { auditedChange, createAuditedKey, revokeAuditedKey } from '../audited.ts';
 import { otherTier, unknownAccount, unknownTier, warnOfLookalike } from '../ui/sentences.ts';
 import { table, type Cell } from '../ui/table.ts';
+import { clientUrl } from '../running.ts';
 
 interface CreateOptions {
   account?: string;
@@ -141,7 +142,7 @@ async function createKeyCommand(options: CreateOptions, command: Command, contex
     });
     sayWritten(context, store);
     if (options.json) printJson(context, createdKeyJson({ key, plaintext }));
-    else await printCreated(key, plaintext, config, context);
+    else await printCreated({ key, plaintext }, await clientUrl(config, context), config, context);
   });
 }
 
@@ -236,7 +237,8 @@ async function rotateKey(
     until <= context.clock.now()
       ? 'which is no longer valid'
       : `which is valid until ${timeText(until, context)}`;
-  await printCreated(key, plaintext, config, context, [['replaces', `${replaced.id}, ${end}`]]);
+  const url = await clientUrl(config, context);
+  await printCreated({ key, plaintext }, url, config, context, [['replaces', `${replaced.id}, ${end}`]]);
 }
 
 async function notReplaceable(given: string, id: string, store: Store): Promise<CliError> {

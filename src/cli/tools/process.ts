@@ -11,7 +11,7 @@ import type { Environment } from '../../environment.ts';
 import type { Context } from '../context.ts';
 
 /** A folder that only this user can read. */
-export interface PrivateFolder {
+interface PrivateFolder {
   fileAt: (name: string) => string;
   write(files: Readonly<Record<string, string>>): void;
   remove(): void;

@@ -4,16 +4,15 @@ import type { Config } from '../../config/config.ts';
 import type { ProtocolOutline } from '../../protocols/interface/outline.ts';
 import type { Key } from '../../store/store.ts';
 import type { Context } from '../context.ts';
-import { configuredUrl, servingGateway } from '../running.ts';
 import { limitText } from './sentences.ts';
 import { assignTierCommand, withCommand } from './lines.ts';
 import { clean, createStyle, printLines, timeText, widthOf } from './style.ts';
 import { wrapText } from './table.ts';
 
-/** `more`: further lines about the key, each with a title. */
+/** `url`: where a client finds the gateway; undefined: not known. `more`: further lines about the key, each with a title. */
 export async function printCreated(
-  key: Key,
-  plaintext: string,
+  { key, plaintext }: { key: Key; plaintext: string },
+  url: string | undefined,
   config: Config,
   context: Context,
   more: readonly (readonly [title: string, text: string])[] = [],
@@ -41,7 +40,7 @@ export async function printCreated(
     '',
     ...members,
     '',
-    ...(await howToUse(key, config, { dim: style.dim, width, context })),
+    ...(await howToUse(key, url, { dim: style.dim, width })),
   ]);
 }
 
@@ -49,11 +48,10 @@ const ROW_INDENT = 13;
 
 async function howToUse(
   key: Key,
-  config: Config,
-  { dim, width, context }: { dim: (text: string) => string; width: number | undefined; context: Context },
+  url: string | undefined,
+  { dim, width }: { dim: (text: string) => string; width: number | undefined },
 ): Promise<string[]> {
   const { outlines } = await import('../../protocols/outlines.ts');
-  const url = (await servingGateway(config, context))?.url ?? configuredUrl(config);
   const urlOf = ({ setup }: ProtocolOutline): string =>
     url === undefined ? 'the base URL that `gateway serve` prints' : url + setup.base;
   const column = Math.max(...Object.values(outlines).map((protocol) => urlOf(protocol).length));
