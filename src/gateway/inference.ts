@@ -2,76 +2,55 @@
 import { admit, authenticate } from '../accounts/access.ts';
 import { type Admission, GatewayError } from '../errors.ts';
 import type { Protocol } from '../protocols/interface/protocol.ts';
+import { losesSignatures, protocolFor, type Target } from '../routing/catalog.ts';
+import type { PassedOver, Resolution, RoutingQuery } from '../routing/resolve.ts';
 import { type GatewayDeps, ClientGone, type Exchange } from './exchange.ts';
-import {
-  readRequest,
-  relayedTo,
-  resolveTargets,
-  routingQuery,
-  type Arrival,
-} from './inbound/read-request.ts';
-import { resolveReferences } from './inbound/stored-references.ts';
+import { readRequest, type Arrival } from './inbound/read-request.ts';
+import { route } from './inbound/route.ts';
+import type { AskOptions } from './outbound/asking.ts';
 import { buildFirst } from './outbound/build-request.ts';
 import { askTargets } from './outbound/fallback.ts';
 import { beginSpans } from './outbound/trace-context.ts';
 import { estimatedInput, respond } from './reply/respond.ts';
 import { keepAliveInSilence } from './reply/silence.ts';
 import { recallThinking } from './thinking-memory.ts';
-import { losesSignatures, protocolFor, type Target } from '../routing/catalog.ts';
-import type { PassedOver, Resolution, RoutingQuery } from '../routing/resolve.ts';
-import { finishTrace, startTrace, type Outcome, type Trace } from './trace.ts';
-import type { AskOptions } from './outbound/asking.ts';
+import { type Admitted, finishTrace, startTrace, type Outcome, type Trace } from './trace.ts';
 
 /**
  * Throws GatewayError before anything is written, or after the stream was opened with keep-alives alone (`sink.opened`); ClientGone if
  * the client left.
  */
 export async function infer(arrival: Arrival, exchange: Exchange, deps: GatewayDeps): Promise<void> {
-  const { protocol } = arrival;
-  const { name, client } = protocol;
+  const { name, client } = arrival.protocol;
   const { clock, store } = deps;
   const { requestId, headers, cancellation } = exchange;
   const startedAt = clock.monotonic();
   const asked = { headers, endpoint: name, keyHeaders: client.keyHeaders };
-  const found = authenticate(asked, store, clock.now());
-  const key = found instanceof Promise ? await found : found;
-  const { limits, strict, tiers, responses } = deps.current.config;
-  const release = deps.inFlightLimit.enter(deps.current.config, exchange.arrivedInTime);
+  const key = await authenticate(asked, store, clock.now());
+  const { config } = deps.current;
+  const release = deps.inFlightLimit.enter(config, exchange.arrivedInTime);
   try {
-    const body = exchange.readBody();
-    const bytes = body instanceof Promise ? await body : body;
-    const inbound = readRequest(arrival, bytes, limits.maxValues);
+    const inbound = readRequest(arrival, await exchange.readBody(), config.limits.maxValues);
     const readAt = clock.monotonic();
     const forwarded = client.forwardedHeaders(headers, exchange.query);
-    let query = routingQuery(inbound, key, forwarded.longContext);
-    let resolving = resolveTargets(query, cancellation, deps);
-    let resolution = resolving instanceof Promise ? await resolving : resolving;
-    const finding = client.stored && resolveReferences(inbound, client.stored, key.accountId, deps);
-    const references = finding && (await finding);
-    if (references?.routed !== undefined) {
-      query = routingQuery(references.routed, key, forwarded.longContext);
-      resolving = resolveTargets(query, cancellation, deps);
-      resolution = resolving instanceof Promise ? await resolving : resolving;
-    }
-    const { targets, lone } = relayedTo(resolution, inbound);
-    const recalled = losesThinking(protocol, targets, query)
+    const { longContext } = forwarded;
+    const { query, resolution, references } = await route(inbound, { key, longContext }, cancellation, deps);
+    const { targets, lone } = resolution;
+    const recalled = losesThinking(arrival.protocol, targets, query)
       ? await recallThinking(inbound, key.accountId, deps)
       : undefined;
-    const build = { forwarded, strict, recalled, references, unstored: !responses.store };
+    const { strict, limits } = config;
+    const build = { forwarded, strict, recalled, references, unstored: !config.responses.store };
     const { first, rest, refused } = buildFirst(targets, inbound, build);
-    const admission = await admit(store, key, tiers, clock, deps.log);
-    // Counted before the body is released.
-    if (inbound.stream && first.crossing && client.needsInputEstimate) inbound.estimate();
+    const admission = await admit(store, key, config.tiers, clock, deps.log);
     inbound.release();
     references?.release();
-
-    const { model: modelAsked, stream: streamed } = inbound;
-    const admitted = {
+    const admitted: Admitted = {
       requestId,
       key,
       endpoint: name,
-      modelAsked,
-      streamed,
+      modelAsked: inbound.model,
+      streamed: inbound.stream,
       startedAt,
       passedOver: passedOver(resolution, refused),
       conversation: query.knownConversation,
@@ -79,22 +58,7 @@ export async function infer(arrival: Arrival, exchange: Exchange, deps: GatewayD
     };
     const trace = startTrace(admitted, deps.observers);
     exchange.admitted = true;
-    const { maxReply, maxValues } = limits;
-    // Each by its name: of a literal with a spread V8 makes a new hidden class each time (docs/decisions/0014).
-    const ask: AskOptions = {
-      inbound,
-      forwarded,
-      strict,
-      recalled,
-      references,
-      unstored: build.unstored,
-      first,
-      rest,
-      lone,
-      cancellation,
-      maxReply,
-      maxValues,
-    };
+    const ask = { ...build, ...limits, inbound, first, rest, lone, cancellation };
     const remembered = targets.length > 1 ? query : undefined;
     await answer(ask, { admission, exchange, readAt, remembered }, trace, deps);
   } catch (error) {

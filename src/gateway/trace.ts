@@ -26,28 +26,6 @@ export interface Outcome {
   items?: readonly NewItem[];
 }
 
-/** Of a whole answer. A class: docs/decisions/0014. */
-export class Answered implements Outcome {
-  readonly status = 200;
-  readonly error = null;
-  readonly usage: Usage | undefined;
-  readonly lost: string[] | undefined;
-  readonly repaired: readonly string[] | undefined;
-  readonly items: readonly NewItem[] | undefined;
-
-  constructor(
-    usage: Usage | undefined,
-    items: readonly NewItem[] | undefined,
-    lost?: string[],
-    repaired?: readonly string[],
-  ) {
-    this.usage = usage;
-    this.lost = lost;
-    this.repaired = repaired;
-    this.items = items;
-  }
-}
-
 /** A target that was contacted, and what a translation changed on the way to it. */
 export interface Contact {
   readonly target: Target;
@@ -116,10 +94,6 @@ export interface Admitted {
 const NO_HEADERS: readonly string[] = [];
 const NO_FAILURES: readonly FailedContact[] = [];
 
-/**
- * A class that sets all its members at once: a literal to which members are added later, or which is copied by a spread, gets a new
- * hidden class each time, which makes all reads of it slow.
- */
 export class Trace implements Admitted {
   readonly requestId: string;
   readonly key: Key;

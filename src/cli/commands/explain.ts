@@ -91,7 +91,7 @@ async function readQuery(model: string, file: string | undefined, cwd: string): 
     };
     return { query, droppedFor: () => [] };
   }
-  const { routingQuery } = await import('../../gateway/inbound/read-request.ts');
+  const { routingQuery } = await import('../../gateway/inbound/route.ts');
   const { buildRequest } = await import('../../gateway/outbound/build-request.ts');
   const inbound = await readRequestFile(file, cwd, model);
   const forwarded = inbound.protocol.client.forwardedHeaders({}, '');

@@ -1,5 +1,4 @@
-// Reads a request's body once: one scan of its bytes, one parse, validated; what the request needs is found on the way. And what
-// routing is asked about it, with the targets that it answers with.
+// Reads a request's body once: one scan of its bytes, one parse, validated; what the request needs is found on the way.
 import { isAscii, isUtf8 } from 'node:buffer';
 import { isObject, type JsonObject } from '../../canonical/json.ts';
 import type { Needs } from '../../canonical/traits.ts';
@@ -18,12 +17,6 @@ import {
 } from '../../protocols/interface/endpoint.ts';
 import type { Protocol } from '../../protocols/interface/protocol.ts';
 import { plural } from '../../plural.ts';
-import type { Key } from '../../store/store.ts';
-import type { RoutingQuery, Resolution } from '../../routing/resolve.ts';
-import type { Cancellation } from '../../cancellation.ts';
-import type { Clock } from '../../clock.ts';
-import type { GatewayDeps } from '../exchange.ts';
-import { protocolFor } from '../../routing/catalog.ts';
 
 /** An endpoint whose requests have a body. */
 type BodyEndpoint = Generation | Relayed | TokenCount;
@@ -102,27 +95,16 @@ export class Inbound {
 
   /** Frees the parsed body, which else stays in memory as long as the stream. If it is needed again, it is made again. */
   release(): void {
-    if (this.#request !== undefined) this.#asked ??= new Asked(this.#request);
+    if (this.#request !== undefined) this.#asked ??= askedIn(this.#request);
     this.#value = undefined;
     this.#request = undefined;
   }
 }
 
-/** What stays of a canonical request when the body is released. A class: docs/decisions/0014. */
-class Asked implements ReplyOptions {
-  readonly includeUsage: ReplyOptions['includeUsage'];
-  readonly legacyFunctions: ReplyOptions['legacyFunctions'];
-  readonly reasoning: ReplyOptions['reasoning'];
-  readonly responseFormat: ReplyOptions['responseFormat'];
-  readonly asked: ReplyOptions['asked'];
-
-  constructor({ includeUsage, legacyFunctions, reasoning, responseFormat, asked }: GenerationRequest) {
-    this.includeUsage = includeUsage;
-    this.legacyFunctions = legacyFunctions;
-    this.reasoning = reasoning;
-    this.responseFormat = responseFormat;
-    this.asked = asked;
-  }
+/** What stays of a canonical request when the body is released. */
+function askedIn(request: GenerationRequest): ReplyOptions {
+  const { includeUsage, legacyFunctions, reasoning, responseFormat, asked } = request;
+  return { includeUsage, legacyFunctions, reasoning, responseFormat, asked };
 }
 
 /** Throws GatewayError `invalid_request` for bytes that are not a JSON object of the protocol, `too_large` for too many values. */
@@ -164,112 +146,4 @@ function parse(text: string): JsonObject {
   }
   if (!isObject(value)) throw new GatewayError('invalid_request', 'the body must be a JSON object');
   return value;
-}
-
-/** `longContext`: the client's headers ask for the long context window. */
-export function routingQuery(
-  inbound: Inbound,
-  key: Pick<Key, 'models' | 'accountId'>,
-  longContext = false,
-): InboundQuery {
-  return new InboundQuery(inbound, key, longContext);
-}
-
-class InboundQuery implements RoutingQuery {
-  readonly protocol: RoutingQuery['protocol'];
-  readonly model: string;
-  readonly needs: RoutingQuery['needs'];
-  readonly allowed: RoutingQuery['allowed'];
-  readonly accountId: number;
-  readonly longContext: boolean;
-  readonly #inbound: Inbound;
-  #conversation: string | undefined;
-  #openToolTurn: boolean | undefined;
-
-  constructor(inbound: Inbound, key: Pick<Key, 'models' | 'accountId'>, longContext: boolean) {
-    this.longContext = longContext;
-    this.protocol = inbound.protocol.name;
-    this.model = inbound.model;
-    this.needs = inbound.needs;
-    this.allowed = key.models;
-    this.accountId = key.accountId;
-    this.#inbound = inbound;
-  }
-
-  estimate(): number {
-    return this.#inbound.estimate();
-  }
-
-  get openToolTurn(): boolean {
-    const { protocol, value } = this.#inbound;
-    return (this.#openToolTurn ??= protocol.client.hints.hasOpenToolTurn(value));
-  }
-
-  /** Hashed only where several targets make it matter. */
-  get conversation(): string {
-    const { protocol, value } = this.#inbound;
-    return (this.#conversation ??= protocol.client.hints.conversation(value));
-  }
-
-  /** The same, if it was hashed. */
-  get knownConversation(): string | undefined {
-    return this.#conversation;
-  }
-}
-
-/** A request that is relayed or not served has the targets that speak its protocol; throws GatewayError `not_found` if none does. */
-export function relayedTo(resolution: Resolution, { protocol, model, endpoint }: Inbound): Resolution {
-  if (endpoint.does !== 'relay') return resolution;
-  const targets = resolution.targets.filter(
-    (target) => protocolFor(target, protocol.name) === protocol.name && target.provider.source !== 'builtin',
-  );
-  if (targets.length > 0) return { ...resolution, targets, lone: targets.length === 1 };
-  const shown = JSON.stringify(model.slice(0, 200));
-  throw new GatewayError(
-    'not_found',
-    `${servedPath(endpoint)} is only relayed, and no provider of ${shown} speaks ${protocol.name}`,
-  );
-}
-
-/**
- * The targets in the order to try; a promise if they must be waited for, since a promise for each request costs half a microsecond.
- * Throws or rejects with GatewayError as `routing.resolve` does; rejects with the cancellation's reason.
- */
-export function resolveTargets(
-  query: RoutingQuery,
-  cancellation: Cancellation,
-  deps: Pick<GatewayDeps, 'routing' | 'clock' | 'learn'>,
-): Resolution | Promise<Resolution> {
-  const learning = deps.learn(query.model);
-  return learning === undefined
-    ? resolveNow(query, cancellation, deps)
-    : learning.then(() => resolveNow(query, cancellation, deps));
-}
-
-function resolveNow(
-  query: RoutingQuery,
-  cancellation: Cancellation,
-  { routing, clock }: Pick<GatewayDeps, 'routing' | 'clock'>,
-): Resolution | Promise<Resolution> {
-  const resolution = routing.resolve(query);
-  if (resolution.waitMs === undefined) return resolution;
-  return pause(resolution.waitMs, cancellation, clock).then(() => routing.resolve(query));
-}
-
-function pause(ms: number, cancellation: Cancellation, clock: Clock): Promise<void> {
-  return new Promise((resolve, reject) => {
-    if (cancellation.reason !== undefined) {
-      reject(cancellation.reason);
-      return;
-    }
-    const cancelTimer = clock.after(ms, () => {
-      cancellation.unsubscribe(onCancel);
-      resolve();
-    });
-    function onCancel(): void {
-      cancelTimer();
-      reject(cancellation.reason ?? new Error('cancelled'));
-    }
-    cancellation.subscribe(onCancel);
-  });
 }

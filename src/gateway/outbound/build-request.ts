@@ -45,37 +45,6 @@ export interface BuiltRequest {
   relayed?: Relayed;
 }
 
-/** A class, as what lives as long as the request is: V8 creates literals of such a life among the old objects (docs/decisions/0014). */
-class Built implements BuiltRequest {
-  readonly target: Target;
-  readonly protocol: Protocol;
-  readonly url: string;
-  readonly headers: HeaderList;
-  readonly bytes: Buffer;
-  readonly crossing: boolean;
-  readonly dropped: readonly string[];
-  readonly changed: readonly string[];
-  readonly restore: ReverseMapping;
-  readonly steps: readonly CreateEventStep[] | undefined;
-  readonly pausing: PauseTurn | undefined;
-  readonly relayed: Relayed | undefined;
-
-  constructor(built: BuiltRequest) {
-    this.target = built.target;
-    this.protocol = built.protocol;
-    this.url = built.url;
-    this.headers = built.headers;
-    this.bytes = built.bytes;
-    this.crossing = built.crossing;
-    this.dropped = built.dropped;
-    this.changed = built.changed;
-    this.restore = built.restore;
-    this.steps = built.steps;
-    this.pausing = built.pausing;
-    this.relayed = built.relayed;
-  }
-}
-
 const NOTHING: readonly string[] = [];
 const NO_MAPPING: ReverseMapping = { toolNames: new Map(), customTools: new Set(), stop: [] };
 const NO_WARNINGS: readonly Warning[] = [];
@@ -126,10 +95,12 @@ export function buildRequest(
   if (strict) refuseLosses(warnings, inbound.protocol.client, target);
   const dropped = pathsOf(warnings, NAMED, inbound.protocol.client);
   const bytes = requestBytes(encoded.body, inbound.bytes.length);
+  // Counted now: the parsed body is freed before the answer begins.
+  if (given.stream && given.protocol.client.needsInputEstimate) given.estimate();
   const { restore } = encoded;
   const pausing = inbound.needs.serverTools ? protocol.provider.pausing : undefined;
   const changed = changesOf(warnings, inbound.protocol.client);
-  return new Built({
+  return {
     target,
     protocol,
     url,
@@ -141,7 +112,7 @@ export function buildRequest(
     restore,
     steps: eventSteps(inbound, target, restore, crossing),
     pausing,
-  });
+  };
 }
 
 /** The client's bytes, but for the model's name and what this provider must not get or cannot read. */
@@ -164,7 +135,7 @@ function buildRelay(
   if (strict) refuseLosses(warnings, client, target);
   const dropped = pathsOf(warnings, NAMED, client);
   const changed = changesOf(warnings, client);
-  return new Built({
+  return {
     target,
     protocol,
     url,
@@ -176,7 +147,7 @@ function buildRelay(
     restore: NO_MAPPING,
     steps: eventSteps(inbound, target, NO_MAPPING, false),
     relayed: given.endpoint.does === 'relay' ? given.endpoint : undefined,
-  });
+  };
 }
 
 /** Of the client's headers, those that this target gets. A provider's own of the same name stand in place of further ones. */

@@ -9,7 +9,7 @@ import type { CommittedReply, StreamOpening } from '../outbound/first-frame.ts';
 import { createStep } from '../outbound/event-steps.ts';
 import { errorOf } from '../outbound/fallback-error.ts';
 import type { ProviderAnswer } from '../outbound/fallback.ts';
-import { Answered, type Outcome, type Trace } from '../trace.ts';
+import type { Outcome, Trace } from '../trace.ts';
 import { itemsToStore, joined, type AnsweredRequest } from './answer-items.ts';
 import { pump, type FrameWriter } from './pump.ts';
 import { createRelay } from './relay.ts';
@@ -75,12 +75,14 @@ function write(options: RespondOptions, trace: Trace, deps: RespondDeps): Outcom
   }
   const more = request.crossing ? [] : client.lossesOfRewriting(inbound.value);
   const answered = encoder === undefined ? text : encoder.answer?.();
-  return new Answered(
+  return {
+    status: 200,
+    error: null,
     usage,
-    joined(itemsToStore(answered, options, deps, context.hidden), items),
-    more.length === 0 ? lost : [...(lost ?? []), ...more],
+    lost: more.length === 0 ? lost : [...(lost ?? []), ...more],
     repaired,
-  );
+    items: joined(itemsToStore(answered, options, deps, context.hidden), items),
+  };
 }
 
 /** The provider's own bytes. */
@@ -93,7 +95,7 @@ function relayWhole(
   headers.push('content-type', 'application/json');
   options.exchange.sink.send(200, headers, body);
   const items = isObject(value) ? itemsToStore(value, options, deps) : undefined;
-  return new Answered(usage, items);
+  return { status: 200, error: null, usage, items };
 }
 
 function writeStream(

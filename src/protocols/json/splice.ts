@@ -17,21 +17,6 @@ export interface Member extends Range {
   nameStart: number;
 }
 
-/** A class: docs/decisions/0014. */
-class FoundMember implements Member {
-  readonly name: string;
-  readonly nameStart: number;
-  readonly start: number;
-  readonly end: number;
-
-  constructor(name: string, nameStart: number, start: number, end: number) {
-    this.name = name;
-    this.nameStart = nameStart;
-    this.start = start;
-    this.end = end;
-  }
-}
-
 export interface Members {
   list: readonly Member[];
   /** The member that JSON.parse would give: the last of its name. */
@@ -193,7 +178,7 @@ function readItems(source: JsonSource, open: number, maxDepth: number): Items {
     }
     const end = skipValue(source, at, maxDepth - 1);
     if (end < 0) return { items, close: -1, tooDeep: true };
-    items.push(new FoundMember(name, nameStart, at, end));
+    items.push({ name, nameStart, start: at, end });
     at = skipSpace(bytes, end);
     if (bytes[at] === last) return { items, close: at, tooDeep: false };
     if (bytes[at] !== COMMA) break;

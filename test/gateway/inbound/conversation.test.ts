@@ -1,6 +1,7 @@
 // What tells conversations apart, for staying where one was answered.
 import { describe, expect, it } from 'vitest';
-import { routingQuery, ownArrival, readRequest } from '../../../src/gateway/inbound/read-request.ts';
+import { routingQuery } from '../../../src/gateway/inbound/route.ts';
+import { ownArrival, readRequest } from '../../../src/gateway/inbound/read-request.ts';
 import { chat } from '../../../src/protocols/chat/index.ts';
 import { messages } from '../../../src/protocols/messages/index.ts';
 import type { Protocol } from '../../../src/protocols/interface/protocol.ts';

@@ -1,0 +1,137 @@
+// Where a request may go: what routing is asked about it, and the targets that routing answers with. Stored items that the body refers
+// to count, too.
+import type { Cancellation } from '../../cancellation.ts';
+import type { Clock } from '../../clock.ts';
+import { GatewayError } from '../../errors.ts';
+import { servedPath } from '../../protocols/interface/endpoint.ts';
+import { protocolFor } from '../../routing/catalog.ts';
+import type { RoutingQuery, Resolution } from '../../routing/resolve.ts';
+import type { Key } from '../../store/store.ts';
+import type { GatewayDeps } from '../exchange.ts';
+import type { Inbound } from './read-request.ts';
+import { type StoredReferences, resolveReferences } from './stored-references.ts';
+
+/** `longContext`: the client's headers ask for the long context window. */
+export function routingQuery(
+  inbound: Inbound,
+  key: Pick<Key, 'models' | 'accountId'>,
+  longContext = false,
+): InboundQuery {
+  return new InboundQuery(inbound, key, longContext);
+}
+
+class InboundQuery implements RoutingQuery {
+  readonly protocol: RoutingQuery['protocol'];
+  readonly model: string;
+  readonly needs: RoutingQuery['needs'];
+  readonly allowed: RoutingQuery['allowed'];
+  readonly accountId: number;
+  readonly longContext: boolean;
+  readonly #inbound: Inbound;
+  #conversation: string | undefined;
+  #openToolTurn: boolean | undefined;
+
+  constructor(inbound: Inbound, key: Pick<Key, 'models' | 'accountId'>, longContext: boolean) {
+    this.longContext = longContext;
+    this.protocol = inbound.protocol.name;
+    this.model = inbound.model;
+    this.needs = inbound.needs;
+    this.allowed = key.models;
+    this.accountId = key.accountId;
+    this.#inbound = inbound;
+  }
+
+  estimate(): number {
+    return this.#inbound.estimate();
+  }
+
+  get openToolTurn(): boolean {
+    const { protocol, value } = this.#inbound;
+    return (this.#openToolTurn ??= protocol.client.hints.hasOpenToolTurn(value));
+  }
+
+  /** Hashed only where several targets make it matter. */
+  get conversation(): string {
+    const { protocol, value } = this.#inbound;
+    return (this.#conversation ??= protocol.client.hints.conversation(value));
+  }
+
+  /** The same, if it was hashed. */
+  get knownConversation(): string | undefined {
+    return this.#conversation;
+  }
+}
+
+/** A request that is relayed or not served has the targets that speak its protocol; throws GatewayError `not_found` if none does. */
+function relayedTo(resolution: Resolution, { protocol, model, endpoint }: Inbound): Resolution {
+  if (endpoint.does !== 'relay') return resolution;
+  const targets = resolution.targets.filter(
+    (target) => protocolFor(target, protocol.name) === protocol.name && target.provider.source !== 'builtin',
+  );
+  if (targets.length > 0) return { ...resolution, targets, lone: targets.length === 1 };
+  const shown = JSON.stringify(model.slice(0, 200));
+  throw new GatewayError(
+    'not_found',
+    `${servedPath(endpoint)} is only relayed, and no provider of ${shown} speaks ${protocol.name}`,
+  );
+}
+
+/** Where a request may go. */
+export interface Route {
+  query: InboundQuery;
+  resolution: Resolution;
+  /** What the body refers to; undefined: nothing. */
+  references: StoredReferences | undefined;
+}
+
+/**
+ * The targets in the order to try. Rejects with GatewayError as `routing.resolve` and `resolveReferences` do, and with the
+ * cancellation's reason.
+ */
+export async function route(
+  inbound: Inbound,
+  { key, longContext }: { key: Pick<Key, 'models' | 'accountId'>; longContext: boolean },
+  cancellation: Cancellation,
+  deps: Pick<GatewayDeps, 'routing' | 'clock' | 'learn' | 'items' | 'log' | 'current'>,
+): Promise<Route> {
+  const query = routingQuery(inbound, key, longContext);
+  const resolution = await resolveTargets(query, cancellation, deps);
+  const { stored } = inbound.protocol.client;
+  const references = stored && (await resolveReferences(inbound, stored, key.accountId, deps));
+  if (references?.routed === undefined) {
+    return { query, resolution: relayedTo(resolution, inbound), references };
+  }
+  const whole = routingQuery(references.routed, key, longContext);
+  const again = await resolveTargets(whole, cancellation, deps);
+  return { query: whole, resolution: relayedTo(again, inbound), references };
+}
+
+async function resolveTargets(
+  query: RoutingQuery,
+  cancellation: Cancellation,
+  { routing, clock, learn }: Pick<GatewayDeps, 'routing' | 'clock' | 'learn'>,
+): Promise<Resolution> {
+  await learn(query.model);
+  const resolution = routing.resolve(query);
+  if (resolution.waitMs === undefined) return resolution;
+  await pause(resolution.waitMs, cancellation, clock);
+  return routing.resolve(query);
+}
+
+function pause(ms: number, cancellation: Cancellation, clock: Clock): Promise<void> {
+  return new Promise((resolve, reject) => {
+    if (cancellation.reason !== undefined) {
+      reject(cancellation.reason);
+      return;
+    }
+    const cancelTimer = clock.after(ms, () => {
+      cancellation.unsubscribe(onCancel);
+      resolve();
+    });
+    function onCancel(): void {
+      cancelTimer();
+      reject(cancellation.reason ?? new Error('cancelled'));
+    }
+    cancellation.subscribe(onCancel);
+  });
+}
