@@ -1,12 +1,15 @@
 // The providers and models as a server would know them: from the configuration, local servers and the lists of providers. For
 // commands that work without a running server.
 import type { Command } from 'commander';
+import { PROTOCOL_NAMES } from '../canonical/request.ts';
+import { NO_NEEDS } from '../canonical/traits.ts';
 import type { Config, ProviderConfig } from '../config/config.ts';
 import { builtinProvider, LOCAL_CANDIDATES, SIM_URL, shownProviders } from '../config/providers.ts';
 import type { ProviderClient } from '../providers/client.ts';
 import { createDirectClient } from '../providers/direct-client.ts';
 import { listModels, MOST_MODELS, probeLocal } from '../providers/discover.ts';
 import { readProxies, usesProxy } from '../providers/proxy.ts';
+import type { RoutingQuery } from '../routing/resolve.ts';
 import { createRouting, type Routing } from '../routing/routing.ts';
 import { SIM_MODELS } from '../sim/behaviours.ts';
 import type { Context } from './context.ts';
@@ -21,6 +24,20 @@ export interface Inventory {
   routing: Routing;
   /** The providers that lists show, in order of preference. */
   providers: readonly ProviderConfig[];
+}
+
+/** A request that asks for nothing but this model. */
+export function plainQuery(model: string): RoutingQuery {
+  return {
+    protocol: PROTOCOL_NAMES[0],
+    model,
+    needs: NO_NEEDS,
+    allowed: null,
+    accountId: 0,
+    conversation: undefined,
+    openToolTurn: false,
+    estimate: () => 0,
+  };
 }
 
 interface Options {

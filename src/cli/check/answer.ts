@@ -1,18 +1,10 @@
-// The part of a check that asks for an answer: one small streamed request, and one that calls a tool. It is encoded and decoded by the
-// code that serves clients, which is large: it is loaded only for a provider that answers.
-import { readBody } from '../../providers/exchange.ts';
-import { providerUrl } from '../../providers/url.ts';
-import { FailureError, type ProviderFailure } from '../../errors.ts';
+// The part of a check that asks for an answer: one small streamed request, and one that calls a tool. It is loaded only for a provider
+// that answers: the code that serves clients is large.
+import type { ProtocolName } from '../../canonical/request.ts';
 import { keyHint } from '../../gateway/outbound/fallback-error.ts';
 import { type Target, protocolFor } from '../../routing/catalog.ts';
+import { ask, type Answer, type Asked } from './ask.ts';
 import { failureOf, messageOf, type ProbeDeps, type Step } from './report.ts';
-import { NEVER_CANCELLED } from '../../cancellation.ts';
-import type { StreamEvent } from '../../canonical/reply.ts';
-import { PROTOCOL_NAMES, type GenerationRequest, type ProtocolName } from '../../canonical/request.ts';
-import { openFrames, type FrameSource } from '../../gateway/outbound/provider-reply.ts';
-import { headersFor } from '../../gateway/outbound/build-request.ts';
-import type { StreamDecoder } from '../../protocols/interface/stream.ts';
-import { protocols } from '../../protocols/registry.ts';
 
 /** `deep`: tools too, and each of the provider's protocols. */
 export async function generating(target: Target, deep: boolean, deps: ProbeDeps): Promise<Step[]> {
@@ -36,12 +28,11 @@ async function generatingIn(
   const { provider } = target;
   const steps: Step[] = [];
   try {
-    await probeStream(target, name, false, deps);
+    await ask(target, name, askedOf(target, false), deps);
     if (provider.apiKey !== undefined) steps.push({ check: 'key', ok: true, detail: 'accepted' });
     steps.push({ check: 'streaming', ok: true, detail: label });
     if (!deep) return steps;
-    const events = await probeStream(target, name, true, deps);
-    const called = calledTool(events);
+    const called = calledTool(await ask(target, name, askedOf(target, true), deps));
     steps.push({
       check: 'tools',
       ok: called,
@@ -60,67 +51,33 @@ async function generatingIn(
 }
 
 const MAX_TOKENS = 64;
-const LIMITS = { maxReply: 1024 * 1024, maxValues: 100_000 };
 const TOOL = 'report_status';
 
-/** Sends one small request and collects the events of its stream. Throws FailureError if the stream is not complete. */
-async function probeStream(
-  target: Target,
-  name: ProtocolName,
-  tool: boolean,
-  { client, ids }: ProbeDeps,
-): Promise<StreamEvent[]> {
-  const { provider } = target;
-  const protocol = protocols[name];
-  const { body } = protocol.provider.encodeRequest(requestFor(target, tool), target.upstream, target.traits);
-  const reply = await client.open(
-    {
-      url: providerUrl(provider, { protocol: name, path: protocol.provider.path }),
-      method: 'POST',
-      headers: headersFor(provider, protocol.name, true),
-      body: Buffer.from(JSON.stringify(body)),
-      stream: true,
-      timeout: provider.timeout,
-    },
-    NEVER_CANCELLED,
+/** Whether the model called the tool, with arguments that are JSON. */
+function calledTool({ given }: Answer): boolean {
+  return given.parts.some(
+    (part) => part.type === 'tool_call' && part.name === TOOL && isJson(part.arguments),
   );
-  if (reply.status !== 200) {
-    const text = (await readBody(reply.body, LIMITS.maxReply)).toString('utf8');
-    throw new FailureError({
-      ...protocol.provider.decodeError(reply.status, reply.headers(), text),
-      status: reply.status,
-    });
-  }
-  const decoder = protocol.provider.createStreamDecoder({ ids, traits: target.traits });
-  return collect(openFrames(reply.body, LIMITS, protocol.provider.framing), decoder);
 }
 
-/** Whether the model called the tool, with arguments that are JSON. */
-function calledTool(events: readonly StreamEvent[]): boolean {
-  const isCalled = events.some((event) => event.type === 'tool_start' && event.name === TOOL);
-  const text = events.map((event) => (event.type === 'tool_delta' ? event.text : '')).join('');
+function isJson(text: string): boolean {
   try {
-    JSON.parse(text || '{}');
-    return isCalled;
+    JSON.parse(text);
+    return true;
   } catch {
     return false;
   }
 }
 
-function requestFor(target: Target, tool: boolean): GenerationRequest {
+function askedOf({ traits }: Target, tool: boolean): Asked {
   const text = tool ? `Call the tool ${TOOL} with the status "ok".` : 'Answer with the one word: ok';
-  const request: GenerationRequest = {
-    protocol: PROTOCOL_NAMES[0],
-    model: target.model,
-    stream: true,
-    includeUsage: true,
+  const asked: Asked = {
     messages: [{ role: 'user', parts: [{ type: 'text', text }] }],
     maxOutputTokens: tool ? 4 * MAX_TOKENS : MAX_TOKENS,
-    native: [],
   };
-  if (!tool) return request;
+  if (!tool) return asked;
   return {
-    ...request,
+    ...asked,
     tools: [
       {
         type: 'function',
@@ -129,29 +86,6 @@ function requestFor(target: Target, tool: boolean): GenerationRequest {
         parameters: { type: 'object', properties: { status: { type: 'string' } }, required: ['status'] },
       },
     ],
-    ...(target.traits.forcedTools !== 'never' && { toolChoice: { type: 'required' as const } }),
+    ...(traits.forcedTools !== 'never' && { toolChoice: { type: 'required' as const } }),
   };
-}
-
-function collect(source: FrameSource, decoder: StreamDecoder): Promise<StreamEvent[]> {
-  return new Promise((resolve, reject) => {
-    const events: StreamEvent[] = [];
-    const fail = (failure: ProviderFailure): void => {
-      source.abort();
-      reject(new FailureError(failure));
-    };
-    const take = (more: readonly StreamEvent[]): void => {
-      events.push(...more);
-      const last = events.at(-1);
-      if (last?.type === 'error') fail(last.failure);
-      if (last?.type !== 'end') return;
-      source.release();
-      resolve(events);
-    };
-    source.read({
-      frames: (frames) => frames.forEach((frame) => take(decoder.push(frame))),
-      end: (clean) => take(decoder.finish(clean)),
-      fail,
-    });
-  });
 }

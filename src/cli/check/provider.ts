@@ -6,7 +6,8 @@ import type { ProviderConfig } from '../../config/config.ts';
 import { SIM } from '../../config/providers.ts';
 import { listModels, type ModelList } from '../../providers/discover.ts';
 import type { Target } from '../../routing/catalog.ts';
-import { LIST_MS, type Inventory } from '../inventory.ts';
+import { CliError } from '../../cli-error.ts';
+import { LIST_MS, plainQuery, type Inventory } from '../inventory.ts';
 import { failureOf, messageOf, type ProbeDeps, type ProviderReport, type Step } from './report.ts';
 import { plural } from '../../plural.ts';
 
@@ -16,12 +17,31 @@ interface CheckOptions {
   probe: ProbeDeps;
 }
 
-export async function checkProvider(
-  provider: ProviderConfig,
-  options: CheckOptions,
-): Promise<ProviderReport> {
+/** What is checked: a provider, by its model that was named or else by one of its own. */
+export interface Choice {
+  provider: ProviderConfig;
+  target?: Target | undefined;
+}
+
+/** `name`: a provider, or a model that it serves. Throws GatewayError if there is none. */
+export async function chosen(name: string, inventory: Inventory): Promise<Choice> {
+  const provider = inventory.providers.find((each) => each.name === name);
+  if (provider !== undefined) {
+    const known = targetOf(provider, inventory);
+    if (known !== undefined) return { provider, target: known };
+    const { models } = await listModels(inventory.client, provider, { timeoutMs: LIST_MS });
+    inventory.routing.setDiscovered(provider.name, models);
+    return { provider, target: targetOf(provider, inventory) };
+  }
+  const [target] = inventory.routing.resolve(plainQuery(name)).targets;
+  if (target === undefined) throw new CliError(`no provider serves ${name} now`);
+  return { provider: target.provider, target };
+}
+
+export async function checkProvider(choice: Choice, options: CheckOptions): Promise<ProviderReport> {
+  const { provider } = choice;
   const all: Step[] = [];
-  for await (const step of steps(provider, options)) all.push(step);
+  for await (const step of steps(choice, options)) all.push(step);
   // If list and request fail with the same message, report it once.
   const failures = all.filter(({ ok }) => ok === false).map(({ detail }) => detail);
   const checks = all.filter(
@@ -31,7 +51,7 @@ export async function checkProvider(
 }
 
 async function* steps(
-  provider: ProviderConfig,
+  { provider, target: named }: Choice,
   { inventory, deep, probe }: CheckOptions,
 ): AsyncGenerator<Step> {
   let listed: ModelList | undefined;
@@ -52,7 +72,7 @@ async function* steps(
     inventory.routing.setDiscovered(provider.name, listed.models);
     yield* missingModels(provider, listed);
   }
-  const target = targetOf(provider, inventory);
+  const target = named ?? targetOf(provider, inventory);
   if (target === undefined) {
     yield { check: 'streaming', ok: null, detail: 'not tried: no model is known' };
     return;

@@ -1,60 +1,100 @@
-// `gateway check`: tests all providers at the same time and prints what works. Spinners run on stderr meanwhile, on a terminal
-// only: not in a pipe, not in CI, not with NO_COLOR or --json.
+// `gateway check`: tests all providers at the same time and prints what works, or one model with tools. Spinners run on stderr
+// meanwhile, on a terminal only: not in a pipe, not in CI, not with NO_COLOR or --json.
 import type { Command } from 'commander';
 import type { ProviderReport, Step } from '../check/report.ts';
+import type { ToolReport } from '../check/tool-check.ts';
+import { caseLines, endLines, reportLines } from '../check/view.ts';
 import { CliError } from '../../cli-error.ts';
 import { type Context } from '../context.ts';
 import type { Inventory } from '../inventory.ts';
-import {
-  clean,
-  createStyle,
-  printJson,
-  printLines,
-  widthOf,
-  type Style,
-  isInteractive,
-} from '../ui/style.ts';
+import { clean, createStyle, isInteractive, printJson, printLines, widthOf } from '../ui/style.ts';
 import { truncate } from '../../display-width.ts';
-import { wrapText } from '../ui/table.ts';
 import { plural } from '../../plural.ts';
 
 interface Options {
+  tools?: boolean;
   deep?: boolean;
   json?: boolean;
 }
 
 export function defineCheck(check: Command, context: Context): void {
   check
+    .argument('[model]', 'a provider, or provider/model (default: every provider)')
+    .option(
+      '--tools',
+      'ask this model thirty cases of tools: which are right, repaired or lost, and what to change',
+    )
     .option('--deep', 'test tools and every protocol of a provider, which costs some hundred tokens each')
     .option('--json', 'print JSON')
     .addHelpText(
       'after',
       '\nReads the configuration, then asks each provider for its models and for one short streamed answer' +
-        '\n(some tokens each).\n\nExample:\n  gateway check --deep',
+        '\n(some tokens each). --tools asks its cases one after the other, about 10,000 tokens in all.' +
+        '\n\nExit code: 0 if all works, 1 if something does not; of --tools, if a case is lost.' +
+        '\n\nExamples:\n  gateway check --deep\n  gateway check ollama/qwen3 --tools\n  gateway check ollama/qwen3 --deep',
     )
-    .action(async (options: Options, command: Command) => runCheck(options, command, context));
+    .action(async (model: string | undefined, options: Options, command: Command) =>
+      options.tools === true
+        ? checkToolsOf(model, options, command, context)
+        : checkProviders(model, options, command, context),
+    );
 }
 
-async function runCheck(options: Options, command: Command, context: Context): Promise<void> {
-  const { json = false, deep = false } = options;
+async function checkToolsOf(
+  model: string | undefined,
+  { json = false }: Options,
+  command: Command,
+  context: Context,
+): Promise<void> {
+  if (model === undefined)
+    throw new CliError('--tools asks one model: name it, gateway check PROVIDER/MODEL --tools', 2);
   const { withInventory } = await import('../inventory.ts');
-  const style = await createStyle(context.stdout, context.env);
-  const check = async (inventory: Inventory): Promise<ProviderReport[]> => {
-    const { checkProvider } = await import('../check/provider.ts');
+  const view = { style: await createStyle(context.stdout, context.env), width: widthOf(context.stdout) };
+  const check = async (inventory: Inventory): Promise<ToolReport> => {
+    const { chosen } = await import('../check/provider.ts');
+    const { checkTools } = await import('../check/tool-check.ts');
+    const { target } = await chosen(model, inventory);
+    if (target === undefined) throw new CliError(`no model of ${model} is known; name one: PROVIDER/MODEL`);
+    if (!json) printLines(context.stdout, [view.style.bold(clean(target.key))]);
     const probe = { client: inventory.client, ids: context.ids };
-    const names = inventory.providers.map(({ name }) => name);
+    return checkTools(target, probe, (report) => {
+      if (!json) printLines(context.stdout, caseLines(report, view));
+    });
+  };
+  const report = await withInventory(command, context, check, { asServer: true });
+  if (json) printJson(context, report);
+  else printLines(context.stdout, endLines(report, view));
+  if (report.lost > 0)
+    throw new CliError(`${report.model} lost ${report.lost} of ${plural(report.cases.length, 'case')}`);
+}
+
+async function checkProviders(
+  model: string | undefined,
+  { json = false, deep = false }: Options,
+  command: Command,
+  context: Context,
+): Promise<void> {
+  const { withInventory } = await import('../inventory.ts');
+  const view = { style: await createStyle(context.stdout, context.env), width: widthOf(context.stdout) };
+  const check = async (inventory: Inventory): Promise<ProviderReport[]> => {
+    const { checkProvider, chosen } = await import('../check/provider.ts');
+    const probe = { client: inventory.client, ids: context.ids };
+    const all =
+      model === undefined
+        ? inventory.providers.map((provider) => ({ provider }))
+        : [await chosen(model, inventory)];
+    const names = all.map(({ provider }) => provider.name);
     const spinners = await createSpinners(context, names, json);
     try {
-      const pending = inventory.providers.map(async (provider) => {
-        const report = await checkProvider(provider, { inventory, deep, probe });
-        spinners.done(provider.name, report.ok);
+      const pending = all.map(async (choice) => {
+        const report = await checkProvider(choice, { inventory, deep, probe });
+        spinners.done(choice.provider.name, report.ok);
         return report;
       });
       // In the order of the file: each report is printed once all reports before it are printed.
       for (const next of json ? [] : pending) {
         const report = await next;
-        const lines = reportLines(report, style, widthOf(context.stdout));
-        spinners.print(report.provider, () => printLines(context.stdout, lines));
+        spinners.print(report.provider, () => printLines(context.stdout, reportLines(report, view)));
       }
       return await Promise.all(pending);
     } finally {
@@ -64,28 +104,6 @@ async function runCheck(options: Options, command: Command, context: Context): P
   const reports = await withInventory(command, context, check, { asServer: true });
   if (json) printJson(context, reports);
   failOn(reports);
-}
-
-const DETAIL_INDENT = 15;
-const MARKS = { true: '✓', false: '✗', null: '-' } as const;
-
-function reportLines(
-  { provider, ok, checks }: ProviderReport,
-  style: Style,
-  width: number | undefined,
-): string[] {
-  const lines = checks.flatMap((step) => {
-    const mark = MARKS[`${step.ok}`];
-    const paint = step.ok === null ? style.dim : step.ok ? style.green : style.red;
-    const detail = wrapText(clean(step.detail), width && Math.max(20, width - DETAIL_INDENT));
-    const text = step.ok === false ? style.red : style.dim;
-    return detail.map((line, at) =>
-      at === 0
-        ? `  ${paint(mark)} ${step.check.padEnd(9)}  ${text(line)}`
-        : ' '.repeat(DETAIL_INDENT) + text(line),
-    );
-  });
-  return [(ok ? style.bold : style.red)(clean(provider)), ...lines];
 }
 
 /** Throws if any check failed. stdout has the reasons. */

@@ -1,8 +1,6 @@
 // `gateway explain`: which target would answer a request, and why the others would not.
 import { resolve } from 'node:path';
 import type { Command } from 'commander';
-import { NO_NEEDS } from '../../canonical/traits.ts';
-import { PROTOCOL_NAMES } from '../../canonical/request.ts';
 import type { RouteConfig } from '../../config/config.ts';
 import { GatewayError } from '../../errors.ts';
 import type { Target } from '../../routing/catalog.ts';
@@ -79,17 +77,8 @@ interface Query {
 
 async function readQuery(model: string, file: string | undefined, cwd: string): Promise<Query> {
   if (file === undefined) {
-    const query: RoutingQuery = {
-      protocol: PROTOCOL_NAMES[0],
-      model,
-      needs: NO_NEEDS,
-      allowed: null,
-      accountId: 0,
-      conversation: undefined,
-      openToolTurn: false,
-      estimate: () => 0,
-    };
-    return { query, droppedFor: () => [] };
+    const { plainQuery } = await import('../inventory.ts');
+    return { query: plainQuery(model), droppedFor: () => [] };
   }
   const { routingQuery } = await import('../../gateway/inbound/route.ts');
   const { buildRequest } = await import('../../gateway/outbound/build-request.ts');
