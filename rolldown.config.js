@@ -2,7 +2,7 @@
 // runs dist/cli/main.cjs; a command loads the scripts that it needs.
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { join } from 'node:path';
+import { join, posix } from 'node:path';
 import { findProvider } from '@pydantic/genai-prices';
 import { defineConfig } from 'rolldown';
 
@@ -199,5 +199,51 @@ const gateway = defineConfig({
   },
 });
 
+/** The declarations of the files whose types the entry shows, each made from its source alone. */
+const declarations = {
+  name: 'declarations',
+  async generateBundle() {
+    const { default: ts } = await import('typescript');
+    const compilerOptions = { isolatedDeclarations: true, declaration: true, target: ts.ScriptTarget.ES2022 };
+    const emitted = new Set();
+    const emit = (file) => {
+      if (emitted.has(file)) return;
+      emitted.add(file);
+      const source = readFileSync(join(import.meta.dirname, 'src', file), 'utf8');
+      const { outputText, diagnostics = [] } = ts.transpileDeclaration(source, {
+        fileName: file,
+        compilerOptions,
+        reportDiagnostics: true,
+      });
+      const [fault] = diagnostics;
+      if (fault !== undefined)
+        throw new Error(`${file}: ${ts.flattenDiagnosticMessageText(fault.messageText, ' ')}`);
+      this.emitFile({
+        type: 'asset',
+        fileName: file.replace(/\.ts$/, '.d.ts'),
+        source: outputText.replace(/(from '\.[^']*)\.ts'/g, "$1.js'"),
+      });
+      for (const { fileName } of ts.preProcessFile(outputText).importedFiles)
+        emit(posix.join(posix.dirname(file), fileName));
+    };
+    emit('protocols/translate.ts');
+  },
+};
+
+/** The entry `local-llm-gateway/translate`, for programs of others. */
+const translation = defineConfig({
+  input: 'src/protocols/translate.ts',
+  platform: 'node',
+  plugins: [ascii, declarations],
+  output: {
+    dir: 'dist/translate',
+    entryFileNames: 'protocols/[name].js',
+    format: 'esm',
+    minify: false,
+    comments: COMMENTS,
+    codeSplitting: false,
+  },
+});
+
 // In this order: the first one empties dist/.
-export default [gateway, report, admin];
+export default [gateway, report, admin, translation];

@@ -35,7 +35,7 @@ export const STATUS = {
   upstream: 502,
   upstream_account: 502,
   unavailable: 503,
-} as const satisfies Record<ErrorKind, number>;
+} as const;
 
 /** Errors that no retry cures. Without `x-should-retry: false` some clients repeat even these, Claude Code for three minutes. */
 export const FINAL: ReadonlySet<ErrorKind> = new Set<ErrorKind>([
