@@ -140,6 +140,14 @@ describe('export and import', () => {
     return lines.map((line) => JSON.stringify(line)).join('\n');
   }
 
+  it('import takes a file of a gateway that did not have a column of usage yet', async () => {
+    const shell = createShell();
+    writeFileSync(at(shell, 'older.jsonl'), exportWith('usage', { attempts: undefined, detail: undefined }));
+    expect(await shell.run('import older.jsonl')).toMatchObject({ code: 0 });
+    const line = (await shell.run('export')).stdout.split('\n').find((text) => text.includes('"usage"'));
+    expect(JSON.parse(line ?? '')).toEqual({ ...RIGHT.usage, attempts: null, detail: null });
+  });
+
   it.each<[Type, object]>([
     ['account', { name: 'a\u001b[31mb' }],
     ['account', { name: ' alice' }],
@@ -159,6 +167,7 @@ describe('export and import', () => {
     ['key', { prefix: '=1+1' }],
     ['key', { expires_at: 1.5 }],
     ['key', { account_id: 2 }],
+    ['key', { models: undefined }],
     ['key', { account_id: 7 }],
     ['hour', { requests: -5 }],
     ['hour', { requests: 1.5 }],
@@ -168,6 +177,7 @@ describe('export and import', () => {
     ['usage', { account_id: 7 }],
     ['usage', { endpoint: 'everything' }],
     ['usage', { input: -1 }],
+    ['usage', { status: undefined }],
     ['usage', { cost_usd: -0.01 }],
     ['usage', { duration_ms: -1 }],
     ['usage', { status: 0 }],
