@@ -112,13 +112,26 @@ function endsInHalf(text: string): boolean {
   return last >= 0xd800 && last <= 0xdbff;
 }
 
+/** What models call the text of tools that they know from elsewhere, as the `patch` of an `apply_patch`. */
+const OTHER_NAMES: ReadonlySet<string> = new Set([
+  'patch',
+  'diff',
+  'content',
+  'text',
+  'code',
+  'command',
+  'cmd',
+]);
+
 /** `{}`: the model gave the tool nothing. */
 function inputOf(text: string): string {
   try {
     const value: unknown = JSON.parse(text);
     if (!isObject(value)) return text;
-    if (Object.keys(value).length === 0) return '';
-    return typeof value.input === 'string' ? value.input : text;
+    const [name, ...more] = Object.keys(value);
+    if (name === undefined) return '';
+    const given = more.length === 0 && OTHER_NAMES.has(name) ? value[name] : value.input;
+    return typeof given === 'string' ? given : text;
   } catch {
     return text;
   }

@@ -6,7 +6,7 @@ import { fitted, readArguments } from './arguments.ts';
 import type { OfferedTool } from './offered-tools.ts';
 import { TextScanner, type Found, type ScannerOptions } from './text-scanner.ts';
 
-export interface RepairOptions extends ScannerOptions {
+interface RepairOptions extends ScannerOptions {
   ids: Ids;
 }
 

@@ -5,7 +5,7 @@ import type { JsonObject, JsonValue } from '../canonical/json.ts';
 /** Levels of nesting; deeper text is no call. */
 const MAX_DEPTH = 128;
 
-export interface Tolerant {
+interface Tolerant {
   value: JsonValue;
   /** The text ended before the value did: brackets alone are missing, or the rest of a string. */
   cut: 'brackets' | 'string' | undefined;

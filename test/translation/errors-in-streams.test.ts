@@ -19,6 +19,7 @@ const IN_CHAT: [what: string, frame: string][] = [
   ],
   ['a code and a message beside no choices', chunk({ choices: null, code: 500, message: 'busy' })],
   ['a message beside empty choices', chunk({ choices: [], code: 'x', message: 'busy' })],
+  ['a base_resp', 'data: {"id":"1","choices":null,"base_resp":{"status_code":1002,"status_msg":"busy"}}\n\n'],
   ['an error behind an id', 'data: {"request_id":"r","code":"Throttling","message":"busy"}\n\n'],
 ];
 
@@ -83,6 +84,7 @@ it.each([
   ['chat', chunk({ choices: [], prompt_filter_results: [{ prompt_index: 0 }] })],
   ['chat', 'data: {"choices": [ {"index": 0, "delta": {"content": "x"}} ] } \n\n'],
   ['chat', chunk({ choices: EMPTY, x_groq: { id: 'req_1' } })],
+  ['chat', chunk({ choices: [], base_resp: { status_code: 0, status_msg: '' } })],
   ['chat', '{}\n\n'],
   ['chat', 'retry: 3000\n\n'],
   ['messages', 'event: vendor.status\ndata: {"type":"vendor.status","message":"queued"}\n\n'],

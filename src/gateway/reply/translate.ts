@@ -26,7 +26,7 @@ import type { NewItem } from '../../store/items/sealed-items.ts';
 import { createLosses, type Losses } from './losses.ts';
 import { BROKEN_OFF } from '../../failures.ts';
 
-export type TranslatedOpening = Extract<StreamOpening, { kind: 'translated' }>;
+type TranslatedOpening = Extract<StreamOpening, { kind: 'translated' }>;
 
 /** `encoder`: the one that opened the stream already. */
 export function createTranslation(

@@ -41,7 +41,8 @@ export function failureIn(value: JsonObject, status?: number): ProviderFailure |
     value.object === 'error' ||
     isGiven(value.detail) ||
     typeof value.message === 'string' ||
-    value.success === false;
+    value.success === false ||
+    (isObject(value.base_resp) && isGiven(value.base_resp.status_code) && value.base_resp.status_code !== 0);
   return isBare ? failureOf(value, status) : undefined;
 }
 

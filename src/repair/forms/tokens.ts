@@ -72,7 +72,7 @@ export const deepseek: Body = (cursor, offered) => {
   }
 };
 
-export function deepseekCall(cursor: Cursor, offered: OfferedTools): WrittenCall {
+function deepseekCall(cursor: Cursor, offered: OfferedTools): WrittenCall {
   let name = cursor.until(DEEPSEEK.separator, LONGEST_NAME).trim();
   if (name === 'function') name = cursor.until('\n', LONGEST_NAME).trim();
   const { name: known } = toolOf(name, offered);

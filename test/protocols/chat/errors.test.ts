@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { STATUS, GatewayError, type ErrorKind, type FailureKind } from '../../../src/errors.ts';
+import { STATUS, FailureError, GatewayError, type ErrorKind, type FailureKind } from '../../../src/errors.ts';
 import { failureOf } from '../../../src/protocols/chat/errors.ts';
 import { chat } from '../../../src/protocols/chat/index.ts';
 
@@ -308,4 +308,39 @@ describe('how long to wait', () => {
     ];
     expect(decode(429, body).retryAfterMs).toBe(37_000);
   });
+});
+
+function failureFrom(read: () => unknown): unknown {
+  try {
+    return read();
+  } catch (error) {
+    return error instanceof FailureError ? error.failure : error;
+  }
+}
+
+test.each([
+  [1002, 'rate limit', 'rate_limited', 'rate limit (1002)'],
+  [1004, 'login fail', 'provider_key', 'login fail (1004)'],
+  [1008, 'insufficient balance', 'billing', 'insufficient balance (1008)'],
+  [
+    2013,
+    'invalid params, context window exceeds limit (2013)',
+    'context_overflow',
+    'invalid params, context window exceeds limit (2013)',
+  ],
+  [
+    2013,
+    'invalid params, chat content is empty',
+    'invalid_request',
+    'invalid params, chat content is empty (2013)',
+  ],
+  [1000, 'unknown error, please try again', 'failed', 'unknown error, please try again (1000)'],
+])('an error that MiniMax writes inside a 200 keeps its words: %i', (code, words, kind, message) => {
+  const base_resp = { status_code: code, status_msg: words };
+  const reply = { id: '1', choices: null, created: 0, model: '', usage: null, base_resp };
+  expect(failureFrom(() => chat.provider.decodeReply(reply))).toMatchObject({
+    kind,
+    message,
+  });
+  expect(failureFrom(() => chat.relay.inspectReply(reply))).toMatchObject({ kind });
 });

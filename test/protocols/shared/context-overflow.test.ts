@@ -152,9 +152,19 @@ describe('an input that is too much by itself', () => {
       { sent: 210_000, limit: 200_000 },
     ],
     ['Input is too long for requested model.', undefined],
+    ['prompt token count of 146270 exceeds the limit of 128000', { sent: 146_270, limit: 128_000 }],
   ])('%s', (message, tokens) => {
     expect(isOverflow({ message }, 400)).toBe(true);
     expect(overflowTokens(message)).toEqual(tokens);
+  });
+
+  it.each([
+    ['model_max_prompt_tokens_exceeded', 'prompt token count of 90001 exceeds the limit of 90000', 90_000],
+    ['tokens_limit_reached', 'Request body too large for gpt-4o model. Max size: 8000 tokens.', 8000],
+  ])('%s is a code for it', (code, message, limit) => {
+    expect(isOverflow({ message: '', code }, 413)).toBe(true);
+    expect(isOverflow({ message: '', code }, 429)).toBe(false);
+    expect(overflowTokens(message)?.limit).toBe(limit);
   });
 
   it('counts in the body stand before words', () => {

@@ -17,7 +17,10 @@ export interface ClientTool {
 }
 
 export interface ToolDirectory {
-  /** The tool of a canonical name; undefined: the request holds none, a call of it is one of a function. */
+  /**
+   * The tool of a canonical name, or of the bare name that only one namespace has; undefined: the request holds none, a call of it is
+   * one of a function.
+   */
   find(canonical: string): ClientTool | undefined;
   /** The canonical name of a tool that the client calls so, listed or not. */
   nameOf(name: string, namespace?: string): string;
@@ -162,15 +165,19 @@ const NO_TOOLS = createDirectory([]);
 function createDirectory(tools: readonly ListedTool[]): ToolDirectory {
   const names = new Map<string, string>();
   const byName = new Map<string, ClientTool>();
+  /** Members of namespaces, which models also call so; undefined: several have the name. */
+  const byBareName = new Map<string, ClientTool | undefined>();
   for (const { kind, name, namespace } of tools) {
     const builtIn = isBuiltIn(kind);
     const free = fitted(name, namespace);
     const canonical = byName.has(free) ? hashed(name, builtIn ? kind : namespace) : free;
     names.set(keyOf(builtIn ? kind : '', name, namespace), canonical);
-    byName.set(canonical, namespace === undefined ? { kind, name } : { kind, name, namespace });
+    const tool: ClientTool = namespace === undefined ? { kind, name } : { kind, name, namespace };
+    byName.set(canonical, tool);
+    if (namespace !== undefined) byBareName.set(name, byBareName.has(name) ? undefined : tool);
   }
   return {
-    find: (canonical) => byName.get(canonical),
+    find: (canonical) => byName.get(canonical) ?? byBareName.get(canonical),
     nameOf(name, namespace) {
       const own = namespace === BARE_NAMESPACE ? undefined : namespace;
       return names.get(keyOf('', name, own)) ?? fitted(name, own);

@@ -17,6 +17,7 @@ const WORDS = new RegExp(
     String.raw`exceeds? (?:the )?(?:available )?(?:model'?s? )?context (?:window|size|length|limit)`,
     'context (?:length|window|size) (?:(?:is |was |has been )?exceeded|exceeds limit)',
     'context length of only',
+    String.raw`prompt token count of [\d,]{1,20} exceeds the limit`,
     String.raw`(?:greater|longer|larger) than the (?:model'?s? )?context length`,
     'greater than max_model_len',
     '`inputs` (?:tokens . `max_new_tokens` must be|must have less than)',
@@ -36,6 +37,8 @@ const OTHER_STATUS: ReadonlySet<number> = new Set([401, 402, 403, 404, 408, 429,
 const MOST = 2000;
 
 const COUNTED = 'exceed_context_size_error';
+/** Copilot and GitHub Models. */
+const TOO_LARGE: ReadonlySet<string> = new Set(['model_max_prompt_tokens_exceeded', 'tokens_limit_reached']);
 
 interface ErrorWords {
   message: string;
@@ -47,6 +50,7 @@ interface ErrorWords {
 export function isOverflow({ message, type, code }: ErrorWords, status: number | undefined): boolean {
   if (code === 'context_length_exceeded' || type === COUNTED || code === COUNTED) return true;
   if (status !== undefined && OTHER_STATUS.has(status)) return false;
+  if (code !== undefined && TOO_LARGE.has(code)) return true;
   const words = message.slice(0, MOST);
   return WORDS.test(words) && !OTHER_WORDS.test(words);
 }
@@ -59,7 +63,7 @@ const LIMITS = [
     `(?:context (?:length|window|size)(?: limit)?|context limit)(?: is| of|:|=)? ?(?:only |about )?\\(?${N}`,
     'i',
   ),
-  new RegExp(`> ?${N} (?:tokens )?maximum`, 'i'),
+  new RegExp(`> ?${N} (?:tokens )?maximum|max size: ${N} tokens`, 'i'),
   new RegExp(
     String.raw`(?:maximum|max input tokens|limit|at most|up to|less than|must be <=)\D{0,40}?${N}`,
     'i',

@@ -106,10 +106,29 @@ function readBody(value: unknown): ErrorBody {
   }
   if (isObject(detail)) return readMembers(detail);
   if (Array.isArray(detail)) return readFieldList(detail);
+  if (isObject(body.base_resp)) return readBaseResp(body.base_resp);
   if (body.message === undefined && Array.isArray(errors) && isObject(errors[0])) {
     return readMembers(errors[0]);
   }
   return readMembers(body);
+}
+
+/** MiniMax's codes, as the words of others. */
+const BASE_RESP_TYPES: ReadonlyMap<JsonValue | undefined, string> = new Map([
+  [1002, 'rate_limit_error'],
+  [1004, 'authentication_error'],
+  [1008, 'insufficient_quota'],
+  [1039, 'rate_limit_error'],
+  [2013, 'invalid_request_error'],
+  [2056, 'insufficient_quota'],
+]);
+
+/** MiniMax's error inside a 200. The code is written behind the words, as it does itself in errors of other statuses. */
+function readBaseResp({ status_code: code, status_msg: words }: JsonObject): ErrorBody {
+  const message = text(words);
+  const shown =
+    message === '' || message.includes(`(${text(code)})`) ? message : `${message} (${text(code)})`;
+  return { message: shown, type: BASE_RESP_TYPES.get(code) ?? '', code: text(code) };
 }
 
 function readMembers(error: JsonObject): ErrorBody {

@@ -221,6 +221,28 @@ const ROWS: Record<string, Row> = {
       ],
     },
   },
+  'calls of members of namespaces by their bare names, where only one has the name': {
+    parts: [call('call_1', 'spawn', '{}'), call('call_2', 'wait', '{}'), call('call_3', 'read', '{}')],
+    stop: { reason: 'tool_calls' },
+    asked: {
+      tools: [
+        {
+          type: 'namespace',
+          name: 'agents',
+          tools: ['spawn', 'wait', 'read'].map((name) => ({ type: 'function', name })),
+        },
+        { type: 'namespace', name: 'jobs', tools: [{ type: 'function', name: 'wait' }] },
+        { type: 'function', name: 'read' },
+      ],
+    },
+    expected: {
+      output: [
+        { type: 'function_call', call_id: 'call_1', name: 'spawn', namespace: 'agents', arguments: '{}' },
+        { type: 'function_call', call_id: 'call_2', name: 'wait', arguments: '{}' },
+        { type: 'function_call', call_id: 'call_3', name: 'read', arguments: '{}' },
+      ],
+    },
+  },
   'what a client asked for, again': {
     parts: [text('a')],
     asked: {
