@@ -216,7 +216,7 @@ const WIRE_ALLOWED: Readonly<Record<string, readonly string[]>> = {
   'canonical/request.ts': ['chat', 'messages'],
   'canonical/history.ts': ['messages'],
   // Values of the configuration's flags, and of the facts about models that stand behind them.
-  'routing/models/hosts.data.ts': ['prompt_cache_key'],
+  'routing/models/hosts.data.ts': ['prompt_cache_key', 'max_completion_tokens'],
   'routing/models/openai.data.ts': ['max_completion_tokens'],
   'canonical/traits.ts': ['max_tokens', 'max_completion_tokens', 'cache_control'],
   // What models write in their texts.

@@ -5,7 +5,8 @@ import { isLoopback } from '../loopback.ts';
 import { readBaseUrl } from './base-url.ts';
 import type { Environment } from '../environment.ts';
 import { didYouMean } from './did-you-mean.ts';
-import { type Preset, findPreset, presetAt, PRESETS } from './presets/presets.ts';
+import { type Preset, findPreset, inRegion, needsRegion, presetAt, PRESETS } from './presets/presets.ts';
+import { REGION } from './schema/scalars.ts';
 import type { FileModel, FileProvider } from './schema/schema.ts';
 
 /** The name of the built-in, simulated provider, which needs no network and no key. */
@@ -35,9 +36,12 @@ export function resolveProvider(
 ): Resolved {
   const faults: ConfigFault[] = duplicateModels(given.models ?? []);
   if (name === SIM) return resolveSim(given, faults);
-  const preset = findPreset(name);
+  const known = findPreset(name);
+  const region = regionOf(known, given, env);
+  const preset = known && region !== undefined ? inRegion(known, region) : known;
   const protocols = given.protocol === undefined ? undefined : [...new Set(given.protocol)];
   if (preset === undefined) faults.push(...missingMembers(name, given));
+  faults.push(...regionFaults(known, region, given));
   const endpoints = resolveEndpoints(preset, protocols, given.base_url);
   faults.push(...endpoints.faults);
   if (faults.length > 0) return { faults };
@@ -85,7 +89,7 @@ function presetProvider(
     ...(key.from !== undefined && { keyFrom: key.from }),
     headers: {},
     sharedIds: false,
-    preset: preset.name,
+    preset: preset.rules ?? preset.name,
     traits: preset.traits,
     repairTools: repairsTools('auto', preset.baseUrls),
     timeout: timeoutOf(preset),
@@ -148,6 +152,25 @@ function missingMembers(name: string, given: FileProvider): ConfigFault[] {
   const hint = near === undefined ? `well known: ${known.join(', ')}` : `did you mean ${near}?`;
   const message = `is not a well-known name and has no ${missing.join(' and no ')}; write what is missing (${hint})`;
   return [{ path: [], message }];
+}
+
+/** The region of a preset whose addresses depend on it. */
+function regionOf(preset: Preset | undefined, given: FileProvider, env: Environment): string | undefined {
+  if (preset === undefined || !needsRegion(preset)) return undefined;
+  return given.region ?? REGION.read(env.AWS_REGION ?? env.AWS_DEFAULT_REGION);
+}
+
+function regionFaults(
+  preset: Preset | undefined,
+  region: string | undefined,
+  given: FileProvider,
+): ConfigFault[] {
+  const needed = preset !== undefined && needsRegion(preset) && given.base_url === undefined;
+  if (needed && region === undefined)
+    return [{ path: [], message: 'has no region; write one like eu-central-1, or set AWS_REGION' }];
+  if (given.region !== undefined && !needed)
+    return [{ path: ['region'], message: 'has no effect on this provider; leave it out' }];
+  return [];
 }
 
 interface Endpoints {
@@ -236,7 +259,7 @@ function rulesOf(
     ...given.flags,
     ...(promptCache === undefined ? {} : { promptCache }),
   };
-  return { preset: preset?.name, traits, flags: given.flags };
+  return { preset: preset?.rules ?? preset?.name, traits, flags: given.flags };
 }
 
 /** `auto`: for servers on this machine, whose models are small. */
@@ -299,10 +322,16 @@ export function findProviders(env: Environment): Pick<Config, 'providers' | 'war
   for (const preset of PRESETS) {
     if (preset.keys.length === 0 || Object.keys(preset.baseUrls).length === 0) continue;
     const key = presetKey(preset, env);
+    const region = regionOf(preset, {}, env);
     if (key.ignored !== undefined) warnings.push(key.ignored);
     const quoted = quotedKey(key);
     if (quoted !== undefined) warnings.push(quoted);
-    if (key.value !== undefined) providers.push(presetProvider(preset, 'environment', key));
+    if (key.value !== undefined && region === undefined && needsRegion(preset))
+      leftOut.push({ provider: preset.name, why: 'AWS_REGION is not set', names: [] });
+    else if (key.value !== undefined)
+      providers.push(
+        presetProvider(region === undefined ? preset : inRegion(preset, region), 'environment', key),
+      );
     else leftOut.push({ provider: preset.name, why: key.reason ?? 'it has no key', names: [] });
   }
   return { providers, warnings, leftOut };

@@ -1,6 +1,7 @@
 // The catalogue of models: what we keep of its rows, what is said when it moves, and that what was kept is read as it was meant.
 import { describe, expect, it } from 'vitest';
 import type { Traits } from '../../src/canonical/traits.ts';
+import { PRESETS } from '../../src/config/presets/presets.ts';
 import { CATALOGUE } from '../../src/routing/models/catalogue.data.ts';
 import { catalogued, readCatalogue } from '../../src/routing/models/catalogue.ts';
 import { changes, lines, modelsOf, readLines, SOURCES, type Entry } from './facts.ts';
@@ -113,6 +114,8 @@ describe('the catalogue that is kept', () => {
 
   it('is of presets, and has no more', () => {
     expect(Object.keys(CATALOGUE)).toEqual(Object.keys(SOURCES));
+    const names = PRESETS.map(({ name }) => name);
+    expect(Object.keys(CATALOGUE).filter((name) => !names.includes(name))).toEqual([]);
   });
 
   it('has no word that is not understood', () => {

@@ -109,7 +109,19 @@ const FAULTS: Record<string, [text: string, ...lines: string[]]> = {
   ],
   'an own provider without a protocol': [
     'providers:\n  qqq: { base_url: "http://h" }\n',
-    'gateway.yaml:2 providers.qqq: is not a well-known name and has no protocol; write what is missing (well known: anthropic, openai, gemini, mistral, deepseek, groq, xai, openrouter, together, fireworks, cerebras, moonshot, zai, azure, ollama, lmstudio, llamacpp, vllm, sim)',
+    'gateway.yaml:2 providers.qqq: is not a well-known name and has no protocol; write what is missing (well known: anthropic, openai, gemini, mistral, deepseek, xai, moonshot, zai, minimax, dashscope, meta, xiaomi, perplexity, groq, openrouter, together, fireworks, cerebras, azure, bedrock, nvidia, siliconflow, deepinfra, novita, baseten, copilot, github, zai-coding, kimi-coding, qwen-plan, xiaomi-plan, ollama, lmstudio, llamacpp, vllm, sglang, jan, koboldcpp, docker, gpt4all, sim)',
+  ],
+  'a region that is part of no host': [
+    'providers:\n  bedrock:\n    region: eu.example/x\n',
+    'gateway.yaml:3 providers.bedrock.region: is not a region; write one like eu-central-1',
+  ],
+  'a region of a provider without regions': [
+    'providers:\n  openai:\n    region: eu-central-1\n',
+    'gateway.yaml:3 providers.openai.region: has no effect on this provider; leave it out',
+  ],
+  'bedrock without a region': [
+    'providers:\n  bedrock:\n    api_key: k\n',
+    'gateway.yaml:2 providers.bedrock: has no region; write one like eu-central-1, or set AWS_REGION',
   ],
   'a provider without a URL': [
     'providers:\n  azure:\n    api_key: a\n',

@@ -5,7 +5,7 @@ import { readBaseUrl } from '../../src/config/base-url.ts';
 import { LOCAL_CANDIDATES } from '../../src/config/providers.ts';
 import type { ProviderConfig } from '../../src/config/config.ts';
 import { FLAG_NAMES, readFlag } from '../../src/config/schema/flags.ts';
-import { PRESETS } from '../../src/config/presets/presets.ts';
+import { inRegion, PRESETS } from '../../src/config/presets/presets.ts';
 import { load } from './folder.ts';
 
 const provider = (text: string, env: Record<string, string> = {}): ProviderConfig | undefined =>
@@ -179,16 +179,56 @@ function urlsOf(text: string): object {
   return Object.fromEntries(PROTOCOL_NAMES.map((protocol) => [protocol, base.urlFor(protocol)]));
 }
 
+/** Their addresses have no version. */
+const UNVERSIONED = ['copilot', 'perplexity'];
+
 describe('presets', () => {
   test.each(PRESETS.map((preset) => [preset.name, preset] as const))('%s is whole', (_, preset) => {
-    for (const [protocol, url] of Object.entries(preset.baseUrls))
-      expect(urlsOf(url)).toHaveProperty(protocol, url);
-    for (const member of Object.keys(preset.traits)) expect(DEFAULT_TRAITS).toHaveProperty(member);
-    for (const key of preset.keys) expect(key).toMatch(/^[A-Z]+(_[A-Z]+)*_API_KEY$/);
+    for (const [protocol, url] of Object.entries(inRegion(preset, 'eu-central-1').baseUrls))
+      if (!UNVERSIONED.includes(preset.name)) expect(urlsOf(url)).toHaveProperty(protocol, url);
+    for (const member of Object.keys(preset.traits))
+      expect({ ...DEFAULT_TRAITS, tools: true }).toHaveProperty(member);
+    for (const key of preset.keys)
+      expect(key).toMatch(/^[A-Z]+(_[A-Z]+)*_API_KEY$|^AWS_BEARER_TOKEN_BEDROCK$/);
+    if (preset.rules !== undefined) expect(PRESETS.map(({ name }) => name)).toContain(preset.rules);
     if (Object.keys(preset.baseUrls).length > 0)
       for (const protocol of preset.protocols) expect(preset.baseUrls[protocol]).toBeDefined();
     expect(preset.localPort === undefined).toBe(preset.keys.length > 0);
     expect(PRESETS.filter(({ name }) => name === preset.name)).toHaveLength(1);
+  });
+
+  it('of a region takes the addresses there', () => {
+    const key = { AWS_BEARER_TOKEN_BEDROCK: 'k' };
+    const url = 'https://bedrock-runtime.eu-central-1.amazonaws.com/openai/v1';
+    const found = (text: string | undefined, env: Record<string, string>) =>
+      load(text, { env }).providers.find(({ name }) => name === 'bedrock');
+    const named = found('providers: { bedrock: { region: eu-central-1 } }', {
+      ...key,
+      AWS_REGION: 'us-west-2',
+    });
+    expect(named).toMatchObject({ baseUrls: { chat: url }, auth: 'bearer', apiKey: 'k', preset: 'bedrock' });
+    const fromEnv = found('providers: { bedrock: }', { ...key, AWS_REGION: 'eu-central-1' });
+    expect(fromEnv?.baseUrls).toEqual({ chat: url, responses: url });
+    expect(found(undefined, { ...key, AWS_DEFAULT_REGION: 'eu-central-1' })?.baseUrls.chat).toBe(url);
+    expect(load(undefined, { env: { ...key, OPENAI_API_KEY: 'k' } }).leftOut).toContainEqual({
+      provider: 'bedrock',
+      why: 'AWS_REGION is not set',
+      names: [],
+    });
+  });
+
+  it('of a plan has its own address and key, and all else of its provider', () => {
+    const [plan] = load('providers: { kimi-coding: }', { env: { KIMI_API_KEY: 'k' } }).providers;
+    expect(plan).toMatchObject({
+      baseUrls: { chat: 'https://api.kimi.com/coding/v1' },
+      preset: 'moonshot',
+      traits: { reasoningFill: ' ', imageUrl: false },
+    });
+  });
+
+  it('are not found by variables that are there for other purposes', () => {
+    const env = { GITHUB_TOKEN: 'k', HF_TOKEN: 'k', AWS_REGION: 'eu-central-1', OPENAI_API_KEY: 'k' };
+    expect(load(undefined, { env }).providers.map(({ name }) => name)).toEqual(['openai']);
   });
 
   it('local servers are candidates without a credential', () => {
@@ -197,6 +237,11 @@ describe('presets', () => {
       ['lmstudio', 'http://127.0.0.1:1234/v1'],
       ['llamacpp', 'http://127.0.0.1:8080/v1'],
       ['vllm', 'http://127.0.0.1:8000/v1'],
+      ['sglang', 'http://127.0.0.1:30000/v1'],
+      ['jan', 'http://127.0.0.1:1337/v1'],
+      ['koboldcpp', 'http://127.0.0.1:5001/v1'],
+      ['docker', 'http://127.0.0.1:12434/engines/v1'],
+      ['gpt4all', 'http://127.0.0.1:4891/v1'],
     ]);
     for (const { apiKey, source } of LOCAL_CANDIDATES) expect([apiKey, source]).toEqual([undefined, 'local']);
   });

@@ -10,7 +10,8 @@ const KEYS = Object.fromEntries(PRESETS.flatMap(({ keys }) => keys.map((name) =>
 function traitsAt(target: string, entry = '{}'): Traits {
   const slash = target.indexOf('/');
   const [name, model] = [target.slice(0, slash), target.slice(slash + 1)];
-  const [provider] = load(`providers: { ${name}: ${entry} }`, { env: KEYS }).providers;
+  const own = name === 'azure' ? '{ base_url: "https://own.openai.azure.com/openai/v1" }' : entry;
+  const [provider] = load(`providers: { ${name}: ${own} }`, { env: KEYS }).providers;
   if (provider === undefined) throw new Error(`${name} was left out`);
   return createModelInfo().about(provider, model, undefined, 0).traits;
 }
@@ -96,6 +97,52 @@ describe('a model at a well-known provider', () => {
     ['ollama/qwen3:8b', { efforts: ['none', 'low', 'medium', 'high'] }],
     ['ollama/gpt-oss:20b', { efforts: ['low', 'medium', 'high'], thinksByDefault: true }],
     ['ollama/mystery', { efforts: ['none', 'low', 'medium', 'high', 'max'] }],
+    [
+      'minimax/MiniMax-M3',
+      { thinkingForm: 'adaptive', efforts: [], strictAlternation: true, thinksByDefault: true },
+    ],
+    [
+      'minimax/MiniMax-M3.1-Flash',
+      { efforts: ['low', 'medium', 'high', 'xhigh', 'max'], thinkingOff: 'never' },
+    ],
+    ['minimax/MiniMax-M2.7', { efforts: [], thinkingOff: 'never', vision: false }],
+    [
+      'dashscope/qwen3.7-plus',
+      { thinkingForm: 'enable_thinking', efforts: [], forcedTools: 'not_thinking', budgetRange: [1, 32_768] },
+    ],
+    ['dashscope/qwen3.8-max', { efforts: ['low', 'medium', 'xhigh'], thinkingOff: 'never' }],
+    ['dashscope/kimi-k2.6', { thinkingForm: 'enable_thinking', rejectsSampling: false }],
+    ['qwen-plan/qwen3.8-max', { efforts: ['low', 'medium', 'xhigh'], thinkingOff: 'never' }],
+    ['kimi-coding/kimi-k2.6', { thinkingForm: 'type', rejectsSampling: true }],
+    [
+      'meta/muse-spark-1.3',
+      { efforts: ['minimal', 'low', 'medium', 'high', 'xhigh', 'max'], forcedTools: 'never' },
+    ],
+    ['meta/muse-spark-1.2', { efforts: ['minimal', 'low', 'medium', 'high', 'xhigh'], thinkingOff: 'never' }],
+    ['xiaomi/mimo-v2.6-pro', { thinkingForm: 'type', efforts: [], replayReasoning: 'tool_turns' }],
+    ['perplexity/sonar-pro', { tools: false, maxStop: 0, strictAlternation: true }],
+    ['nvidia/openai/gpt-oss-20b', { thinkingForm: 'effort', efforts: ['low', 'medium', 'high'] }],
+    ['nvidia/moonshotai/kimi-k2.6', { thinkingForm: 'template', efforts: [], vision: true }],
+    [
+      'siliconflow/Qwen/Qwen3-32B',
+      { thinkingForm: 'enable_thinking', efforts: [], budgetRange: [128, 32_768] },
+    ],
+    ['baseten/zai-org/GLM-5.2', { efforts: ['none', 'high', 'max'], thinkingForm: 'effort' }],
+    ['together/zai-org/GLM-5.2', { thinkingForm: 'reasoning_enabled', efforts: [], thinkingOff: 'always' }],
+    ['github/openai/gpt-5', { maxTokensField: 'max_completion_tokens', systemRole: 'developer' }],
+    ['github/mistral-ai/mistral-small-2503', { maxTokensField: 'max_tokens', systemRole: 'system' }],
+    ['mistral/mistral-medium-latest', { maxOutput: 262_144 }],
+    ['openai/gpt-5.6-sol', { contextWindow: 1_050_000, maxOutput: 128_000 }],
+    ['anthropic/claude-sonnet-5-5', { midSystem: true, minCacheTokens: 512, thinkingOff: 'between_tools' }],
+    ['copilot/gpt-5.3-codex', { efforts: ['low', 'medium', 'high', 'xhigh'], thinkingOff: 'never' }],
+    [
+      'azure/deepseek-v4-pro',
+      { systemRole: 'system', rejectFields: ['prompt_cache_key', 'parallel_tool_calls'] },
+    ],
+    [
+      'azure/gpt-5.6-sol',
+      { systemRole: 'developer', toolsWhileThinking: 'not_on_chat', contextWindow: 1_050_000 },
+    ],
     ['lmstudio/qwen3-8b', { namedToolChoice: false, responseFormats: ['json_schema'] }],
     ['llamacpp/qwen3.8-27b', { strictAlternation: true, namedToolChoice: false }],
   ])('%s takes %j', (target, expected) => {

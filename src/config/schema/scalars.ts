@@ -102,6 +102,13 @@ export const HOST_NAME = text(
   /^([A-Za-z0-9_]([A-Za-z0-9._-]*[A-Za-z0-9_])?|\[?[0-9A-Fa-f:.]+\]?)$/,
 );
 
+/** A part of a host's name. */
+export const REGION = text(
+  'is not a region',
+  'write one like eu-central-1',
+  /^[a-z0-9](?:[a-z0-9-]{0,30}[a-z0-9])?$/,
+);
+
 export const DATABASE = text(
   'is not a database',
   'write a file (relative to this one) or postgres://…',

@@ -36,6 +36,16 @@ export const HOSTS: Readonly<Partial<Record<string, readonly ModelRow[]>>> = {
   ],
   llamacpp: [GRADED],
   vllm: [GRADED],
+  sglang: [GRADED],
+  nvidia: [{ match: /^gpt-oss/, traits: { thinkingForm: 'effort', efforts: UP_TO_HIGH } }],
+  // https://help.aliyun.com: up to 3.7 it knows a switch and a budget, and no grade.
+  dashscope: [{ match: /^qwen-?(?:plus|max|flash|turbo|3(?!-8))/, traits: { efforts: [] } }],
+  github: [
+    {
+      match: /^(?:gpt-[5-9]|o\d)/,
+      traits: { maxTokensField: 'max_completion_tokens', systemRole: 'developer' },
+    },
+  ],
   moonshot: [
     // Values of sampling other than the fixed ones, and forced calls while it thinks, are a 400:
     // https://github.com/can1357/oh-my-pi/issues/1077
