@@ -36,6 +36,11 @@ export const systemClock: Clock = {
 export const HOUR_MS = 3_600_000;
 export const DAY_MS = 24 * HOUR_MS;
 
+/** The start of the hour (UTC), in which requests are counted. */
+export function hourOf(time: number): number {
+  return time - (time % HOUR_MS);
+}
+
 /** ISO 8601 in UTC, or null. */
 export function isoTime(at: number): string;
 export function isoTime(at: number | null): string | null;

@@ -156,3 +156,8 @@ export interface Admission {
   /** Milliseconds since the epoch: the next full hour (UTC). */
   resetsAt: number;
 }
+
+/** Of whatever was thrown. */
+export function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

@@ -1,6 +1,7 @@
 // Log records for people: a request is one line, as wide as the terminal up to 160 columns; all other records wrap at words.
 import { plural } from './plural.ts';
 import { displayWidth, truncate } from './display-width.ts';
+import { formatElapsed } from './elapsed.ts';
 
 /** Text that is broken only if it is longer than a line. `label` is dim and stays with it. */
 interface Word {
@@ -143,8 +144,8 @@ function requestWords(head: Word[], answered: Answered, width: number): Shown {
   const who = truncate(plain(account), ACCOUNT_WIDTH[width > LINE_WIDTH ? 'wide' : 'narrow']);
   const numbers = [
     `${short(input)} → ${plural(output ?? 0, 'token', short(output))}`,
-    first === undefined ? '-' : span(first),
-    span(ms),
+    formatElapsed(first ?? null),
+    formatElapsed(ms),
     ...(error === undefined ? [] : [plain(error)]),
     ...workerPart(answered),
   ];
@@ -201,10 +202,6 @@ function short(count: number | undefined): string {
   if (count === undefined) return '?';
   const [unit, size] = count >= 999_950 ? ['M', 1_000_000] : ['k', 1000];
   return count < 1000 ? String(count) : `${(count / size).toFixed(1)}${unit}`;
-}
-
-function span(ms: number): string {
-  return ms < 1000 ? `${Math.round(ms)}ms` : `${(ms / 1000).toFixed(1)}s`;
 }
 
 /** Control characters from strangers never reach the terminal raw. */

@@ -1,6 +1,6 @@
 // The usage of accounts in a window of time, as `gateway usage --json` prints it and the admin API sends it; and for charts, as totals of
 // each group, of one account or of all together.
-import { HOUR_MS, isoTime } from '../clock.ts';
+import { HOUR_MS, hourOf, isoTime } from '../clock.ts';
 import { difference, firstByteAt, sumOf } from '../store/usage-sums.ts';
 import type { StoreReader } from '../store/reader.ts';
 import type { Account, AccountTotals, Grouping, GroupTotals, Totals } from '../store/store.ts';
@@ -52,8 +52,8 @@ export async function readUsage(
   { since, now, by, only, dayOf }: Window,
   store: StoreReader,
 ): Promise<(account: Account, limit: number) => AccountUsage> {
-  const first = since - (since % HOUR_MS);
-  const current = now - (now % HOUR_MS);
+  const first = hourOf(since);
+  const current = hourOf(now);
   const localDay = by === 'day' ? dayOf : undefined;
   const byHours = by === 'hour' || localDay !== undefined;
   const [totals, groups, admitted, keys, parts] = await Promise.all([
@@ -187,7 +187,7 @@ export async function summarizeUsage(
   { since, now, by, only }: Omit<Window, 'dayOf'> & { by: Grouping },
   store: StoreReader,
 ) {
-  const first = since - (since % HOUR_MS);
+  const first = hourOf(since);
   const groups = new Map<string, GroupTotals>();
   for (const account of await store.totalsBy(by, only, first)) {
     for (const { group, totals } of account.groups()) {

@@ -10,6 +10,7 @@ import { createDirectClient } from '../providers/direct-client.ts';
 import { listModels, MOST_MODELS, probeLocal } from '../providers/discover.ts';
 import { readProxies, usesProxy } from '../providers/proxy.ts';
 import type { RoutingQuery } from '../routing/resolve.ts';
+import type { ModelEntry } from '../routing/catalog.ts';
 import { createRouting, type Routing } from '../routing/routing.ts';
 import { SIM_MODELS } from '../sim/behaviours.ts';
 import type { Context } from './context.ts';
@@ -17,6 +18,7 @@ import { say } from './ui/lines.ts';
 import { clean } from './ui/style.ts';
 import { readConfig, readProviders, sayRead } from './read-config.ts';
 import { withStore } from './database.ts';
+import { messageOf } from '../errors.ts';
 
 export interface Inventory {
   config: Config;
@@ -117,7 +119,7 @@ export async function learnModels(
         if (more) say(context.stderr, `warning: ${moreModels(provider)}`);
         routing.setDiscovered(provider.name, models);
       } catch (error) {
-        const why = error instanceof Error ? error.message : String(error);
+        const why = messageOf(error);
         const { redact } = await import('../providers/redact.ts');
         say(
           context.stderr,
@@ -126,6 +128,12 @@ export async function learnModels(
       }
     }),
   );
+}
+
+/** Every name that a client may ask for. */
+export async function listedModels(inventory: Inventory, context: Context): Promise<ModelEntry[]> {
+  await learnModels(inventory, context);
+  return inventory.routing.models(null);
 }
 
 /** The state (`cooling` or `failing`) of each `provider/model` that running servers avoid. */

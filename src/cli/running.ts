@@ -76,6 +76,11 @@ export async function servingGateway(config: Config, context: Context): Promise<
   return best?.gateway;
 }
 
+export function portOf(url: string): number | undefined {
+  const port = /:(\d+)$/.exec(url)?.[1];
+  return port === undefined ? undefined : Number(port);
+}
+
 /** Where a client on this machine finds the gateway that runs, or would find one with this configuration. */
 export async function clientUrl(config: Config, context: Context): Promise<string | undefined> {
   return (await servingGateway(config, context))?.url ?? configuredUrl(config);
@@ -83,7 +88,7 @@ export async function clientUrl(config: Config, context: Context): Promise<strin
 
 function rankOf({ status, url }: Serving, { file, listen }: Config): number {
   const usable = status.state === 'serving' ? 0 : 4;
-  return usable + (status.config === file ? 0 : 2) + (Number(new URL(url).port) === listen.port ? 0 : 1);
+  return usable + (status.config === file ? 0 : 2) + (portOf(url) === listen.port ? 0 : 1);
 }
 
 /** Where a gateway with this configuration would listen; undefined: on any free port. */

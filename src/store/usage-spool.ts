@@ -7,7 +7,7 @@ import path from 'node:path';
 import type { Clock } from '../clock.ts';
 import { makeFolder } from '../folders.ts';
 import type { Logger } from '../log.ts';
-import { reasonOf } from './items/cipher.ts';
+import { messageOf } from '../errors.ts';
 import { StoreError, type Store } from './store.ts';
 import type { UsageRow } from './usage-columns.ts';
 
@@ -97,7 +97,7 @@ export function createUsageSpool(options: SpoolOptions): UsageSpool {
 
   function leaveAlone(file: string, error: unknown): void {
     leftAlone.add(file);
-    log.warn('a spool file of usage rows is left alone', { file, reason: reasonOf(error) });
+    log.warn('a spool file of usage rows is left alone', { file, reason: messageOf(error) });
   }
 
   return {
@@ -112,7 +112,7 @@ export function createUsageSpool(options: SpoolOptions): UsageSpool {
         if (saved > 0) log.warn('usage rows wait in a spool file', { file: base + SUFFIX, rows });
         return saved;
       } catch (error) {
-        log.error('usage rows cannot be written to a spool file', { reason: reasonOf(error) });
+        log.error('usage rows cannot be written to a spool file', { reason: messageOf(error) });
         return 0;
       }
     },

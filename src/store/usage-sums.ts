@@ -2,7 +2,7 @@
 // query; times to the first byte are counts in fixed ranges, so that counts of hours, accounts and engines can be added.
 // `requests` counts admissions in sums by account, hour and day, and usage rows in sums by key, model and provider, because
 // admissions have none of these.
-import { DAY_MS, HOUR_MS, isoTime } from '../clock.ts';
+import { DAY_MS, isoTime } from '../clock.ts';
 import type { AccountTotals, Grouping, GroupTotals, Totals } from './store.ts';
 import { TOKENS } from './usage-columns.ts';
 
@@ -313,10 +313,6 @@ export function hourTotals(
   }
   const ids = [...new Set([...summed.keys(), ...admitted.keys()])].sort((a, b) => a - b);
   return ids.map((accountId) => ({ accountId, groups: () => groups(accountId) }));
-}
-
-export function hourOf(time: number): number {
-  return time - (time % HOUR_MS);
 }
 
 export function dayOf(time: number): number {

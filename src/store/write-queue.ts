@@ -2,7 +2,7 @@
 // owner decides what a batch is and how much may wait.
 import type { Clock } from '../clock.ts';
 import type { Logger } from '../log.ts';
-import { reasonOf } from './items/cipher.ts';
+import { messageOf } from '../errors.ts';
 
 const FLUSH_MS = 100;
 const RETRY_MS = 1000;
@@ -71,7 +71,7 @@ export class WriteQueue<Batch> {
 
   #reportFailure(error: unknown): void {
     const { log, failure } = this.#options;
-    if (!this.#failing) log.error(failure, { reason: reasonOf(error) });
+    if (!this.#failing) log.error(failure, { reason: messageOf(error) });
     this.#failing = true;
   }
 

@@ -4,6 +4,7 @@ import { ControlError } from '../control/calls.ts';
 import type { SharedTopic } from '../app/parts.ts';
 import type { Config } from '../config/config.ts';
 import type { Served } from '../app/parts.ts';
+import { messageOf } from '../errors.ts';
 
 /** The answer to a worker's first call. */
 export interface Hello {
@@ -87,7 +88,7 @@ async function answerOf(call: Message & { kind: 'call' }, calls: Calls): Promise
     return { kind: 'result', id, value: await handle(body) };
   } catch (error) {
     const status = error instanceof ControlError ? error.status : 500;
-    return { kind: 'fault', id, status, message: error instanceof Error ? error.message : String(error) };
+    return { kind: 'fault', id, status, message: messageOf(error) };
   }
 }
 

@@ -3,6 +3,7 @@
 import type { Clock } from '../clock.ts';
 import type { Logger } from '../log.ts';
 import { SILENT_MS, watchHeartbeat } from './heartbeat.ts';
+import { messageOf } from '../errors.ts';
 
 /** How a process ended. */
 export interface Exit {
@@ -219,7 +220,7 @@ class WorkerPool<Ready, Process extends Launched<Ready>> implements Pool<Ready, 
     this.#pauses.delete(number);
     const { member, ready } = this.#add(number, false);
     ready.catch((error: unknown) => {
-      this.#options.log.error('a worker does not start', { worker: number, reason: reasonOf(error) });
+      this.#options.log.error('a worker does not start', { worker: number, reason: messageOf(error) });
       member.process.kill();
     });
   }
@@ -255,7 +256,7 @@ class WorkerPool<Ready, Process extends Launched<Ready>> implements Pool<Ready, 
       await ready;
     } catch (error) {
       next.process.kill();
-      return reasonOf(error);
+      return messageOf(error);
     }
     if (this.#stopping) return 'the gateway is stopping';
     next.state = 'serving';
@@ -286,5 +287,3 @@ class WorkerPool<Ready, Process extends Launched<Ready>> implements Pool<Ready, 
     }
   }
 }
-
-const reasonOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));

@@ -12,11 +12,8 @@ export function defineModels(models: Command, context: Context): void {
     .addHelpText('after', '\nExample:\n  gateway models --json')
     .action(async (options: { json?: boolean }, command: Command) => {
       const { modelJson } = await import('../../routing/catalog.ts');
-      const { learnModels, readStates, withInventory } = await import('../inventory.ts');
-      const read = async (inventory: Inventory): Promise<ModelEntry[]> => {
-        await learnModels(inventory, context);
-        return inventory.routing.models(null);
-      };
+      const { listedModels, readStates, withInventory } = await import('../inventory.ts');
+      const read = (inventory: Inventory): Promise<ModelEntry[]> => listedModels(inventory, context);
       const entries = await withInventory(command, context, read, { database: true });
       const states = await readStates(command, context);
       if (options.json)

@@ -60,16 +60,10 @@ async function askForModel(
   command: Command,
   context: Context,
 ): Promise<string | undefined> {
-  const { learnModels, withInventory } = await import('../inventory.ts');
-  const listed = await withInventory(
-    command,
-    context,
-    async (inventory) => {
-      await learnModels(inventory, context);
-      return inventory.routing.models(null);
-    },
-    { mayLackProviders: true },
-  );
+  const { listedModels, withInventory } = await import('../inventory.ts');
+  const listed = await withInventory(command, context, (inventory) => listedModels(inventory, context), {
+    mayLackProviders: true,
+  });
   const choices = listed.map(({ name, targets }) => ({
     label: name,
     about: targets

@@ -6,6 +6,7 @@ import { withStore } from '../database.ts';
 import { revokeAuditedKey } from '../audited.ts';
 import type { Connection, Connections } from '../../tools/connections.ts';
 import { undo, type UndoneFile } from '../../tools/engine.ts';
+import { messageOf } from '../../errors.ts';
 
 interface Undoing {
   command: Command;
@@ -46,7 +47,7 @@ async function revoke(id: string, command: Command, context: Context): Promise<b
       async (store) => (await revokeAuditedKey(store, context, id)) !== undefined,
     );
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
+    const reason = messageOf(error);
     say(context.stderr, `warning: the database could not be used: ${reason}`);
     return false;
   }
@@ -61,7 +62,7 @@ export async function takeBackAll(undoing: Undoing): Promise<{ undone: UndoneToo
       const one = await takeBack(tool, undoing);
       if (one !== undefined) undone.push(one);
     } catch (error) {
-      faults.push(`${tool}: ${error instanceof Error ? error.message : String(error)}`);
+      faults.push(`${tool}: ${messageOf(error)}`);
     }
   }
   return { undone, faults };

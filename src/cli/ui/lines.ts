@@ -7,6 +7,7 @@ import { wrapText, wrapWords } from './table.ts';
 import { inspect } from 'node:util';
 import { GatewayError } from '../../errors.ts';
 import { StoreError } from '../../store/store.ts';
+import { messageOf } from '../../errors.ts';
 
 const INDENT = '  ';
 const CONTINUATION = ' \\';
@@ -76,7 +77,7 @@ function messagesOf(error: unknown): string[] {
     return [error.message];
   const system = systemMessage(error);
   if (system !== undefined) return [system];
-  const message = error instanceof Error ? error.message : String(error);
+  const message = messageOf(error);
   return [`${message || 'failed without a message'} (--debug shows the stack)`];
 }
 

@@ -15,6 +15,7 @@ import {
   type Zone,
 } from './style.ts';
 import { table, wrapText, type Cell, type Column } from './table.ts';
+import { formatElapsed } from '../../elapsed.ts';
 
 interface Canvas {
   /** undefined: a pipe, in which nothing is shortened. */
@@ -30,15 +31,6 @@ function shownTime(at: number, { width, now, zone }: Canvas): string {
   if (width === undefined) return time;
   const isToday = time.slice(0, 10) === shown(now, zone).slice(0, 10);
   return isToday ? time.slice(11) : time.slice(5, 16);
-}
-
-/** `850ms`, `12.3s`, `4m05s` */
-export function formatElapsed(ms: number | null): string {
-  if (ms === null) return '-';
-  if (ms < 1000) return `${Math.round(ms)}ms`;
-  if (ms < 99_950) return `${(ms / 1000).toFixed(1)}s`;
-  const seconds = Math.round(ms / 1000);
-  return `${Math.floor(seconds / 60)}m${String(seconds % 60).padStart(2, '0')}s`;
 }
 
 export const targetOf = ({ provider, model }: RequestJson): string | null =>

@@ -3,7 +3,7 @@ import type { LiveConversation } from '../../observe/conversations.ts';
 import type { LiveFrame, LiveRequest, LiveTarget } from '../../observe/live.ts';
 import { plural } from '../../plural.ts';
 import { meter } from './chart.ts';
-import { formatElapsed } from './requests-view.ts';
+import { formatElapsed } from '../../elapsed.ts';
 import {
   clean,
   formatCost,

@@ -22,6 +22,7 @@ import {
 import { displayWidth, truncate } from '../../display-width.ts';
 import { table, wrapWords, type Column } from './table.ts';
 import { plural } from '../../plural.ts';
+import { formatElapsed } from '../../elapsed.ts';
 
 interface Window {
   by: Grouping | undefined;
@@ -175,15 +176,10 @@ function totalsWords(totals: PrintedTotals): string[] {
     ...(totals.first_byte_ms === null
       ? []
       : [
-          `first byte p50 ${formatMs(totals.first_byte_ms.p50)}`,
-          `p95 ${formatMs(totals.first_byte_ms.p95)}`,
+          `first byte p50 ${formatElapsed(totals.first_byte_ms.p50)}`,
+          `p95 ${formatElapsed(totals.first_byte_ms.p95)}`,
         ]),
   ];
-}
-
-/** `340ms`, `2.4s` */
-function formatMs(ms: number): string {
-  return ms < 1000 ? `${ms}ms` : `${(ms / 1000).toFixed(1)}s`;
 }
 
 type Counted = { totals: PrintedTotals };
@@ -205,8 +201,8 @@ const COLUMNS: Readonly<Record<string, (totals: PrintedTotals) => ReturnType<Cou
   CACHED: (totals) => formatCount(totals.cache_read_tokens),
   WRITTEN: (totals) => formatCount(totals.cache_write_tokens),
   OUTPUT: (totals) => formatCount(totals.output_tokens),
-  P50: ({ first_byte_ms: time }) => (time === null ? '-' : formatMs(time.p50)),
-  P95: ({ first_byte_ms: time }) => (time === null ? '-' : formatMs(time.p95)),
+  P50: ({ first_byte_ms: time }) => formatElapsed(time?.p50 ?? null),
+  P95: ({ first_byte_ms: time }) => formatElapsed(time?.p95 ?? null),
   COST: costText,
 };
 

@@ -17,6 +17,7 @@ import {
 import { dirname } from 'node:path';
 import { isForeign, othersCanReplaceIn } from '../../folders.ts';
 import { StoreError } from '../store.ts';
+import { messageOf } from '../../errors.ts';
 
 const CIPHER = 'aes-256-gcm';
 const KEY_BYTES = 32;
@@ -80,7 +81,7 @@ export function readItemKey(file: string): Buffer {
     }
     linkSync(own, file);
   } catch (error) {
-    if (!isCode(error, 'EEXIST')) throw unusable(file, reasonOf(error), error);
+    if (!isCode(error, 'EEXIST')) throw unusable(file, messageOf(error), error);
   } finally {
     rmSync(own, { force: true });
   }
@@ -122,7 +123,7 @@ function readOwn(file: string): string | undefined {
   } catch (error) {
     if (error instanceof StoreError) throw error;
     if (isCode(error, 'ENOENT')) return undefined;
-    throw unusable(file, reasonOf(error), error);
+    throw unusable(file, messageOf(error), error);
   }
 }
 
@@ -138,8 +139,4 @@ function unusable(file: string, reason: string, cause?: unknown): StoreError {
 
 function isCode(error: unknown, code: string): boolean {
   return error instanceof Error && 'code' in error && error.code === code;
-}
-
-export function reasonOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

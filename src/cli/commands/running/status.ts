@@ -1,7 +1,7 @@
 // `gateway status`: the gateways that run on this database, the health of their providers, and the hour of each account. If none
 // runs here, the database still holds the health that servers on other machines published.
 import type { Command } from 'commander';
-import { HOUR_MS, isoTime } from '../../../clock.ts';
+import { HOUR_MS, hourOf, isoTime } from '../../../clock.ts';
 import type { Config } from '../../../config/config.ts';
 import type { GatewayStatus, WorkerStatus } from '../../../control/calls.ts';
 import { plural } from '../../../plural.ts';
@@ -92,7 +92,7 @@ async function readDatabase(config: Config, context: Context): Promise<Known> {
 }
 
 async function hoursOf(store: KeyStore & AdmissionStore, config: Config, now: number): Promise<Hour[]> {
-  const hour = now - (now % HOUR_MS);
+  const hour = hourOf(now);
   const [accounts, admissions] = await Promise.all([
     store.listAccounts(),
     store.admissionsByHour(undefined, hour),
@@ -109,7 +109,7 @@ async function hoursOf(store: KeyStore & AdmissionStore, config: Config, now: nu
 }
 
 function toJson(gateways: readonly GatewayStatus[], { hours, avoided }: Known, { clock }: Context): unknown {
-  const resets = isoTime(clock.now() - (clock.now() % HOUR_MS) + HOUR_MS);
+  const resets = isoTime(hourOf(clock.now()) + HOUR_MS);
   return {
     gateways,
     avoided: avoided.map((target) => ({ ...target, until: isoTime(target.until) })),

@@ -8,7 +8,7 @@ import { plural } from '../../../plural.ts';
 import { parseGrace, parsePort } from '../../args/values.ts';
 import { CliError } from '../../../cli-error.ts';
 import { type Context } from '../../context.ts';
-import { lookUpGateways, noneToChange } from '../../running.ts';
+import { lookUpGateways, noneToChange, portOf } from '../../running.ts';
 import { say } from '../../ui/lines.ts';
 import { formatDuration, printJson } from '../../ui/style.ts';
 import { readValidConfig, sayRead } from '../../read-config.ts';
@@ -95,11 +95,6 @@ export async function choose(
 
 function nameOf({ status: { pid, urls } }: RunningGateway): string {
   return `pid ${pid} on port ${portOf(urls[0] ?? '') ?? '?'}`;
-}
-
-function portOf(url: string): number | undefined {
-  const port = /:(\d+)$/.exec(url)?.[1];
-  return port === undefined ? undefined : Number(port);
 }
 
 export async function isGoneWithin(gateway: RunningGateway, ms: number): Promise<boolean> {

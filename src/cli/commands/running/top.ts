@@ -1,6 +1,6 @@
 // `gateway top`: what a running gateway does now, drawn again every half second on the whole terminal, or once as text or JSON.
 import type { Command } from 'commander';
-import { HOUR_MS } from '../../../clock.ts';
+import { hourOf } from '../../../clock.ts';
 import type { Config } from '../../../config/config.ts';
 import { stream, type RunningGateway } from '../../../control/client.ts';
 import type { LiveFrame } from '../../../observe/live.ts';
@@ -8,7 +8,7 @@ import type { StoreReader } from '../../../store/reader.ts';
 import { parsePort } from '../../args/values.ts';
 import { CliError } from '../../../cli-error.ts';
 import { type Context } from '../../context.ts';
-import { lookUpGateways, noneRuns, runningGateway } from '../../running.ts';
+import { lookUpGateways, noneRuns, portOf, runningGateway } from '../../running.ts';
 import { createStyle, printJson, printLines, widthOf, zoneOf, type Style } from '../../ui/style.ts';
 import type { AccountHour, TopData } from '../../ui/top-view.ts';
 import { withReadStore } from '../../database.ts';
@@ -50,7 +50,6 @@ async function chosen(port: number | undefined, config: Config, context: Context
   if (port === undefined) return runningGateway(config, context, { ofTools: true });
   const { running: gateways, silent } = await lookUpGateways(config, context, { ofTools: true });
   if (gateways.length === 0) throw noneRuns(config, silent);
-  const portOf = (url: string): number => Number(new URL(url).port);
   const found = gateways.find(({ status }) => status.urls.some((url) => portOf(url) === port));
   if (found !== undefined) return found;
   const ports = gateways.flatMap(({ status }) => status.urls.slice(0, 1).map(portOf));
@@ -96,7 +95,7 @@ const MOST_ACCOUNTS = 20;
 /** Accounts that made requests this hour, the nearest to their limit first. */
 async function readHours({ store, config, context }: Parts): Promise<AccountHour[]> {
   const now = context.clock.now();
-  const hours = await store.admissionsByHour(undefined, now - (now % HOUR_MS));
+  const hours = await store.admissionsByHour(undefined, hourOf(now));
   const accounts = new Map((await store.listAccounts()).map((account) => [account.id, account]));
   const found = hours.flatMap(({ accountId, requests }): AccountHour[] => {
     const account = accounts.get(accountId);

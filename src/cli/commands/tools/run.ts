@@ -1,7 +1,7 @@
 // `gateway run TOOL [ARGS…]`: starts a tool that uses the gateway, for that process alone. Nothing of the user's is changed: the tool
 // gets variables, arguments and files of a private folder, which is removed when it ends.
 import type { Command } from 'commander';
-import { HOUR_MS } from '../../../clock.ts';
+import { HOUR_MS, hourOf } from '../../../clock.ts';
 import type { Config } from '../../../config/config.ts';
 import { plural } from '../../../plural.ts';
 import type { KeyStore, AdmissionStore } from '../../../store/store.ts';
@@ -203,7 +203,7 @@ async function limitLine(
   if (account === undefined) return undefined;
   const limit = limitOf(account.tier, config.tiers);
   if (limit === Infinity) return undefined;
-  const hour = clock.now() - (clock.now() % HOUR_MS);
+  const hour = hourOf(clock.now());
   const [row] = await store.admissionsByHour(account.id, hour);
   const left = Math.max(0, limit - (row?.requests ?? 0));
   return (

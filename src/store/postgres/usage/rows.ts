@@ -3,7 +3,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Batch } from '../../store.ts';
 import { USAGE_COLUMNS, USAGE_NAMES, valueOf, type UsageKind, type UsageRow } from '../../usage-columns.ts';
-import { hourOf } from '../../usage-sums.ts';
+import { hourOf } from '../../../clock.ts';
 import type { Connection } from '../connection.ts';
 import { storable } from '../transfer.ts';
 import { addToSums, createUsageSums } from './sums.ts';

@@ -1,6 +1,6 @@
 // Sums of usage rows by hour and by day, so that a report reads sums and not requests. The statement that writes a batch of rows adds
 // it to the sums.
-import { DAY_MS, HOUR_MS } from '../../../clock.ts';
+import { DAY_MS, HOUR_MS, hourOf } from '../../../clock.ts';
 import {
   accountTotals,
   COLUMNS,
@@ -8,7 +8,6 @@ import {
   dayOf,
   daysFrom,
   FIRST_BYTES,
-  hourOf,
   hourTotals,
   KINDS,
   measuresOf,

@@ -1,7 +1,7 @@
 // Usage rows: written in batches, added to the sums of their hours and days, deleted in small steps.
 import type { Batch } from '../../store.ts';
 import { USAGE_COLUMNS, USAGE_NAMES, valueOf, type UsageRow } from '../../usage-columns.ts';
-import { hourOf } from '../../usage-sums.ts';
+import { hourOf } from '../../../clock.ts';
 import { inSteps } from '../background.ts';
 import type { Connection } from '../connection.ts';
 import type { Db } from '../driver.ts';

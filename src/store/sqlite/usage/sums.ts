@@ -1,7 +1,7 @@
 // Sums of usage rows by hour and by day, so that a report reads sums and not requests. Rows up to an id are in the sums; reports add
 // the newer rows themselves, and batches that are written move the boundary (docs/decisions/0013).
 import type { Statement } from 'better-sqlite3';
-import { DAY_MS, HOUR_MS } from '../../../clock.ts';
+import { DAY_MS, HOUR_MS, hourOf } from '../../../clock.ts';
 import {
   BY_ACCOUNT,
   COLUMNS,
@@ -9,7 +9,6 @@ import {
   dayOf,
   daysFrom,
   FIRST_BYTES,
-  hourOf,
   KINDS,
   KNOWN,
   MEASURES,
