@@ -1,8 +1,10 @@
 // What a model takes at one well-known provider, as a file gets it that says no more than the provider's name.
 import { describe, expect, it } from 'vitest';
+import type { JsonObject } from '../../src/canonical/json.ts';
 import type { Traits } from '../../src/canonical/traits.ts';
 import { PRESETS } from '../../src/config/presets/presets.ts';
 import { createModelInfo } from '../../src/routing/model-info.ts';
+import { translated } from '../translation/translated.ts';
 import { load } from '../config/folder.ts';
 
 const KEYS = Object.fromEntries(PRESETS.flatMap(({ keys }) => keys.map((name) => [name, 'k'])));
@@ -172,5 +174,87 @@ describe('a model at a well-known provider', () => {
       thinkingForm: 'effort',
       rejectsSampling: false,
     });
+  });
+});
+
+// Each was a refusal, or a loss without a word, before its row was right.
+describe('what a messages client asks for is sent as the model takes it', () => {
+  const HIGH = { thinking: { type: 'adaptive' }, output_config: { effort: 'high' } };
+  const effort = (level: string): JsonObject => ({
+    thinking: { type: 'adaptive' },
+    output_config: { effort: level },
+  });
+  const OFF = { thinking: { type: 'disabled' } };
+
+  it.each<[string, string, JsonObject, JsonObject, string[]]>([
+    [
+      'more output than the model has',
+      'mistral/mistral-medium-latest',
+      { max_tokens: 900_000 },
+      { max_tokens: 262_144 },
+      ['changed maxOutputTokens'],
+    ],
+    [
+      'thinking of a model that was held for one that cannot',
+      'mistral/mistral-large-4',
+      HIGH,
+      { reasoning_effort: 'high' },
+      [],
+    ],
+    [
+      'an effort that the model does not have',
+      'fireworks/accounts/fireworks/models/kimi-k3',
+      effort('medium'),
+      { reasoning_effort: 'low' },
+      ['changed reasoning.effort'],
+    ],
+    [
+      'thinking off at a model that always thinks',
+      'xai/grok-4.6',
+      OFF,
+      { reasoning_effort: 'low' },
+      ['changed reasoning.effort'],
+    ],
+    [
+      'thinking off at another',
+      'groq/openai/gpt-oss-120b',
+      OFF,
+      { reasoning_effort: 'low' },
+      ['changed reasoning.effort'],
+    ],
+    [
+      'an effort that the server refuses',
+      'ollama/mystery',
+      effort('xhigh'),
+      { reasoning_effort: 'high' },
+      ['changed reasoning.effort'],
+    ],
+    [
+      'a temperature where only one is taken',
+      'moonshot/kimi-k2.6',
+      { temperature: 0.3 },
+      { max_tokens: 1000 },
+      ['dropped temperature'],
+    ],
+    ['the least effort of Gemini', 'gemini/gemini-3.8-flash', effort('low'), { reasoning_effort: 'low' }, []],
+  ])('%s (%s)', (_, target, members, expected, reports) => {
+    const sent = translated('messages', { max_tokens: 1000, ...members }, traitsAt(target));
+    expect(sent.body).toMatchObject(expected);
+    expect(sent.body).not.toHaveProperty('temperature');
+    expect(sent.reports).toEqual(reports);
+  });
+
+  it('an image goes to the DeepSeek model that takes it', () => {
+    const source = { type: 'base64', media_type: 'image/png', data: 'aGk=' };
+    const messages = [{ role: 'user', content: [{ type: 'image', source }] }];
+    const { body } = translated('messages', { messages }, traitsAt('deepseek/deepseek-flash'));
+    expect(JSON.stringify(body.messages)).toContain('image_url');
+  });
+
+  it('late system text goes to llama.cpp at the beginning alone', () => {
+    const user = { role: 'user', content: 'a' };
+    const messages = [user, { role: 'assistant', content: 'b' }, { role: 'system', content: 'late' }, user];
+    const sent = translated('messages', { messages }, traitsAt('llamacpp/qwen3.8-27b'));
+    expect(sent.messages.slice(1).map(({ role }) => role)).not.toContain('system');
   });
 });
