@@ -128,7 +128,7 @@ class OpeningOfRelay {
     const held: Buffer[] = [];
     for (const [index, frame] of frames.entries()) {
       const seen = this.#classifier.classify(frame);
-      if (seen.kind !== 'drop') held.push(frame.bytes);
+      if (seen.kind !== 'drop') held.push(this.#classifier.shifted?.(frame.bytes) ?? frame.bytes);
       if (this.#decoded !== undefined) append(this.#decoded.events, this.#decoded.decoder.push(frame));
       if (commits(seen)) return this.#opening(seen, held, frames.slice(index + 1));
     }

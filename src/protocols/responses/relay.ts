@@ -20,6 +20,7 @@ import {
 import { failureOfResponse, listOf, readResponse } from './reply/decode.ts';
 import { decodeUsage } from './reply/ending.ts';
 import { isDone, typeOf } from './stream/decoder.ts';
+import { ItemIds } from './stream/item-ids.ts';
 import { OutputSoFar } from './stream/relayed.ts';
 import { rewriteBody, cutsOf, rangesOf, splice, type Edit, type Members } from '../json/splice.ts';
 import { EVENT_NOT_JSON, NO_ANSWER, BROKEN_OFF } from '../../failures.ts';
@@ -75,13 +76,17 @@ class ResponsesClassifier implements StreamClassifier {
   #usage: Usage | undefined;
   /** The last text that was forwarded, for its number. */
   #last = '';
-  /** The last frame anew, if its Response came without the output that the stream had. */
-  #completed: Buffer | undefined;
+  /** The frame anew, if ids of items or the output of its Response are missing in it. */
+  #anew: Buffer | undefined;
+  readonly #ids = new ItemIds();
+  /** The server leaves out ids: each frame is parsed. */
+  #lacksIds = false;
+  #isChecked = false;
   /** Frames of the gateway's own: the numbers of those behind them rise by as many. */
   #added = 0;
 
   classify(frame: Frame): FrameClass {
-    if (this.#hasContent && isDelta(frame)) {
+    if (this.#hasContent && isDelta(frame) && this.#hasIds(frame.text)) {
       this.#pieces(frame.text);
       return QUIET;
     }
@@ -89,9 +94,10 @@ class ResponsesClassifier implements StreamClassifier {
     if (stray !== undefined) return failed(stray);
     if (frame.data === '') return frame.event === 'error' ? failed(failureOfEvent('')) : QUIET;
     if (isDone(frame)) return this.#isOver ? END : failed(this.#hasContent ? BROKEN_OFF : NO_ANSWER);
-    const { value } = frame;
-    if (!isObject(value))
+    const { value: given } = frame;
+    if (!isObject(given))
       return failed(frame.event === 'error' ? failureOfEvent(frame.data) : EVENT_NOT_JSON);
+    const value = this.#named(given, frame.event);
     if (isError(value, frame.event)) return failed(failureOf(value));
     const seen = this.#event(typeOf(value, frame.event), value, frame.text);
     // A failure is written anew.
@@ -100,7 +106,7 @@ class ResponsesClassifier implements StreamClassifier {
   }
 
   isQuiet(text: string): boolean {
-    if (!areDeltas(text)) return false;
+    if (!areDeltas(text) || !this.#hasIds(text)) return false;
     this.#pieces(text);
     return true;
   }
@@ -114,9 +120,9 @@ class ResponsesClassifier implements StreamClassifier {
   }
 
   shifted(bytes: Buffer): Buffer {
-    if (this.#completed !== undefined) {
-      bytes = this.#completed;
-      this.#completed = undefined;
+    if (this.#anew !== undefined) {
+      bytes = this.#anew;
+      this.#anew = undefined;
     }
     if (this.#added === 0) return bytes;
     const text = bytes.toString('latin1').replace(NUMBERS, (_, before: string, number: string) => {
@@ -174,8 +180,7 @@ class ResponsesClassifier implements StreamClassifier {
     const output = listOf(response.output).length > 0 ? [] : this.#output.list();
     if (output.length > 0) {
       this.#answer = { ...response, output };
-      const whole = JSON.stringify({ ...value, type, response: this.#answer });
-      this.#completed = Buffer.from(`event: ${type}\ndata: ${whole}\n\n`);
+      this.#anew = frameOf(type, { ...value, type, response: this.#answer });
     }
     this.#hasContent = true;
     this.#isOver = true;
@@ -190,6 +195,23 @@ class ResponsesClassifier implements StreamClassifier {
     return CONTENT;
   }
 
+  /** Looks once: a server names its items in all deltas, or in none. */
+  #hasIds(text: string): boolean {
+    if (!this.#isChecked) {
+      this.#isChecked = true;
+      this.#lacksIds ||= !text.includes('"item_id"');
+    }
+    return !this.#lacksIds;
+  }
+
+  #named(value: JsonObject, event: string): JsonObject {
+    const named = this.#ids.complete(value);
+    if (named === value) return value;
+    this.#lacksIds = true;
+    this.#anew = frameOf(event, named);
+    return named;
+  }
+
   #pieces(text: string): void {
     this.#output.pieces(text);
     this.#last = text;
@@ -199,6 +221,11 @@ class ResponsesClassifier implements StreamClassifier {
     const sequence_number = numberIn(this.#last) + 1 + this.#added++;
     return `event: ${type}\ndata: ${JSON.stringify({ type, sequence_number, ...members })}\n\n`;
   }
+}
+
+/** `event`: '' for a server that names no events. */
+function frameOf(event: string, value: JsonObject): Buffer {
+  return Buffer.from(`${event === '' ? '' : `event: ${event}\n`}data: ${JSON.stringify(value)}\n\n`);
 }
 
 const NUMBER = '"sequence_number":';
