@@ -1,12 +1,13 @@
 // `gateway check PROVIDER/MODEL --tools` against scripted models on real sockets: one that is right, one that writes its calls as text,
 // one that makes none, and servers that refuse what they do not take.
 import { writeFileSync } from 'node:fs';
-import { createServer, type ServerResponse } from 'node:http';
+import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { TOOL_CASES, type ToolCase, type WantedCall } from '../../src/cli/check/tool-cases.data.ts';
 import type { ToolReport } from '../../src/cli/check/tool-check.ts';
+import { writeChatAnswer, type Message } from '../helpers/chat-answer.ts';
 import { createShell, type Shell } from './harness.ts';
 
 interface Body {
@@ -14,12 +15,6 @@ interface Body {
   messages: { role: string; content: string | null; tool_calls?: { id: string }[]; tool_call_id?: string }[];
   tools: { function: { name: string } }[];
   tool_choice?: unknown;
-}
-
-interface Message {
-  content: string | null;
-  tool_calls?: { id: string; type: 'function'; function: { name: string; arguments: string } }[];
-  finish?: string;
 }
 
 /** What a model says to a case; or a refusal. */
@@ -85,44 +80,6 @@ function caseOf({ messages, stream }: Body): ToolCase {
   return found;
 }
 
-function write(
-  response: ServerResponse,
-  stream: boolean,
-  { content, tool_calls: calls, finish }: Message,
-): void {
-  const reason = finish ?? (calls === undefined ? 'stop' : 'tool_calls');
-  const head = { id: 'chatcmpl-1', created: 1, model: 'm' };
-  if (!stream) {
-    const message = { role: 'assistant', content, ...(calls && { tool_calls: calls }) };
-    response.writeHead(200, { 'content-type': 'application/json' });
-    response.end(
-      JSON.stringify({
-        ...head,
-        object: 'chat.completion',
-        choices: [{ index: 0, message, finish_reason: reason }],
-        usage: { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 },
-      }),
-    );
-    return;
-  }
-  const pieces = (content ?? '').match(/[^]{1,7}/g) ?? [];
-  const deltas = [
-    { role: 'assistant', content: '' },
-    ...pieces.map((piece) => ({ content: piece })),
-    ...(calls ?? []).map((call, index) => ({ tool_calls: [{ index, ...call }] })),
-  ];
-  const choices = [
-    ...deltas.map((delta) => ({ index: 0, delta, finish_reason: null })),
-    { index: 0, delta: {}, finish_reason: reason },
-  ];
-  response.writeHead(200, { 'content-type': 'text/event-stream' });
-  for (const choice of choices)
-    response.write(
-      `data: ${JSON.stringify({ ...head, object: 'chat.completion.chunk', choices: [choice] })}\n\n`,
-    );
-  response.end('data: [DONE]\n\n');
-}
-
 async function serverOf(model: Model): Promise<{ url: string; asked: Body[] }> {
   const asked: Body[] = [];
   const server = createServer((request, response) => {
@@ -136,7 +93,7 @@ async function serverOf(model: Model): Promise<{ url: string; asked: Body[] }> {
       if ('refusal' in said) {
         response.writeHead(400, { 'content-type': 'application/json' });
         response.end(JSON.stringify({ error: { message: said.refusal, type: 'invalid_request_error' } }));
-      } else write(response, body.stream === true, said);
+      } else writeChatAnswer(response, body.stream === true, said);
     });
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));

@@ -75,6 +75,7 @@ describe('check', () => {
       { check: 'key', ok: true },
       { check: 'streaming', ok: true },
       { check: 'tools', ok: true },
+      { check: 'rules', ok: true },
     ]);
     expect(report).toMatchObject({ provider: 'good', ok: true });
   });
@@ -92,6 +93,7 @@ describe('check', () => {
       ['tools', true, 'good/echo (chat)'],
       ['streaming', true, 'good/echo (messages)'],
       ['tools', true, 'good/echo (messages)'],
+      ['rules', true, expect.stringMatching(/^\d+ rules kept: effort minimal, .*, a late system message$/)],
     ]);
   });
 

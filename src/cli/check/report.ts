@@ -6,7 +6,7 @@ import type { Ids } from '../../ids.ts';
 import type { ProviderClient } from '../../providers/client.ts';
 
 export interface Step {
-  check: 'reachable' | 'key' | 'models' | 'streaming' | 'tools';
+  check: 'reachable' | 'key' | 'models' | 'streaming' | 'tools' | 'rules';
   /** null: unknown, which is not a failure. */
   ok: boolean | null;
   detail: string;

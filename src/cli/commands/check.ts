@@ -24,7 +24,10 @@ export function defineCheck(check: Command, context: Context): void {
       '--tools',
       'ask this model thirty cases of tools: which are right, repaired or lost, and what to change',
     )
-    .option('--deep', 'test tools and every protocol of a provider, which costs some hundred tokens each')
+    .option(
+      '--deep',
+      'test tools, every protocol of a provider, and each rule that is known of its model: some thousand tokens',
+    )
     .option('--json', 'print JSON')
     .addHelpText(
       'after',
@@ -125,6 +128,7 @@ const FAULTS = {
   models: 'lacks models',
   streaming: 'cannot stream an answer',
   tools: 'cannot use tools',
+  rules: 'does not keep the rules of its model',
 } as const satisfies Record<Step['check'], string>;
 
 /** One row with a spinner for each name, in the given order. */
