@@ -3,7 +3,7 @@ import type { Effort } from '../../canonical/request.ts';
 import type { Traits } from '../../canonical/traits.ts';
 
 export interface ModelRow {
-  /** Of the plain name (rules.ts). Later rows override earlier ones. */
+  /** Of the plain name (plain-name.ts). Later rows override earlier ones. */
   match: RegExp;
   /** Models of one family may be given each other's thinking. */
   family?: string;
