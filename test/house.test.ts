@@ -10,8 +10,8 @@ import { ts } from './helpers/typescript.ts';
 const AT_MOST = {
   'branches on the protocol of a request outside its decoder': 9,
   'files that name usage columns': 9,
-  'exports that nothing imports': 36,
-  'equal bodies in several files': 10,
+  'exports that nothing imports': 29,
+  'equal bodies in several files': 8,
   'functions over 80 lines': 0,
   'files over 400 lines': 3,
 };

@@ -288,6 +288,7 @@ describe('check --tools', () => {
       code: 2,
       stderr: 'gateway: --tools asks one model: name it, gateway check PROVIDER/MODEL --tools\n',
     });
+    expect(await shell.run('check lab/m --tools --deep')).toMatchObject({ code: 2 });
     expect(await shell.run('check nowhere/m --tools')).toMatchObject({
       code: 1,
       stderr: expect.stringContaining('nowhere/m') as string,

@@ -1,6 +1,6 @@
 // `gateway check`: tests all providers at the same time and prints what works, or one model with tools. Spinners run on stderr
 // meanwhile, on a terminal only: not in a pipe, not in CI, not with NO_COLOR or --json.
-import type { Command } from 'commander';
+import { Option, type Command } from 'commander';
 import type { ProviderReport, Step } from '../check/report.ts';
 import type { ToolReport } from '../check/tool-check.ts';
 import { caseLines, endLines, reportLines } from '../check/view.ts';
@@ -20,9 +20,11 @@ interface Options {
 export function defineCheck(check: Command, context: Context): void {
   check
     .argument('[model]', 'a provider, or provider/model (default: every provider)')
-    .option(
-      '--tools',
-      'ask this model thirty cases of tools: which are right, repaired or lost, and what to change',
+    .addOption(
+      new Option(
+        '--tools',
+        'ask this model thirty cases of tools: which are right, repaired or lost, and what to change',
+      ).conflicts('deep'),
     )
     .option(
       '--deep',
