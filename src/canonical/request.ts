@@ -267,6 +267,8 @@ export interface GenerationRequest {
   webSearch?: WebSearch;
   /** chat's legacy `functions`/`function_call` were used: the answer takes that form. */
   legacyFunctions?: true;
+  /** The client reads thinking of a chat answer from `reasoning`, too, as those of OpenRouter and Groq do. */
+  readsReasoning?: true;
   /** Members of the request as the client wrote them, for protocols whose answers repeat them. Never part of the meaning. */
   asked?: JsonObject;
   native: NativeField[];

@@ -103,8 +103,8 @@ export class Inbound {
 
 /** What stays of a canonical request when the body is released. */
 function askedIn(request: GenerationRequest): ReplyOptions {
-  const { includeUsage, legacyFunctions, reasoning, responseFormat, asked } = request;
-  return { includeUsage, legacyFunctions, reasoning, responseFormat, asked };
+  const { includeUsage, legacyFunctions, readsReasoning, reasoning, responseFormat, asked } = request;
+  return { includeUsage, legacyFunctions, readsReasoning, reasoning, responseFormat, asked };
 }
 
 /** Throws GatewayError `invalid_request` for bytes that are not a JSON object of the protocol, `too_large` for too many values. */

@@ -6,7 +6,7 @@ import type { Ids } from '../../ids.ts';
 /** The parts of a request on which its answer depends. */
 export type ReplyOptions = Pick<
   GenerationRequest,
-  'includeUsage' | 'legacyFunctions' | 'reasoning' | 'responseFormat' | 'asked'
+  'includeUsage' | 'legacyFunctions' | 'readsReasoning' | 'reasoning' | 'responseFormat' | 'asked'
 >;
 
 /** The id of an answer: the provider's, and the one that the client gets. */

@@ -83,6 +83,7 @@ function encodeMessage(reply: Reply, { request, ids }: ReplyContext): JsonObject
   };
   if (request.reasoning?.hidden !== true) {
     if (reasoning !== '') message.reasoning_content = reasoning;
+    if (reasoning !== '' && request.readsReasoning === true) message.reasoning = reasoning;
     const sealed = thoughts.filter(isSealed);
     if (sealed.length > 0) {
       message.reasoning_details = thoughts.map(reasoningDetail);

@@ -6,7 +6,7 @@ import { isReordered, keepSource, type ArgumentsPath } from '../../json/raw-json
 import { cacheMark } from './decode-content.ts';
 import { addNativeFields, nativeField } from '../fields.ts';
 import { decodeMessages } from './decode-messages.ts';
-import { decodeReasoning } from './reasoning.ts';
+import { decodeReasoning, readsReasoning } from './reasoning.ts';
 import type { ReplyOptions } from '../../interface/answer.ts';
 import { addUnlikeArguments } from '../stream/tool-calls.ts';
 import { applyLegacy, isLegacy, decodeToolChoice, decodeTools } from './decode-tools.ts';
@@ -182,6 +182,7 @@ export function readAsked(value: JsonObject): ReplyOptions {
   if (isLegacy(value)) asked.legacyFunctions = true;
   const { reasoning } = decodeReasoning(value);
   if (reasoning) asked.reasoning = reasoning;
+  if (readsReasoning(value)) asked.readsReasoning = true;
   return asked;
 }
 
@@ -230,6 +231,7 @@ export function decodeRequest(value: JsonObject, source?: Buffer | string): Gene
   applyLegacy(value, request);
   const { reasoning, rest } = decodeReasoning(value);
   if (reasoning) request.reasoning = reasoning;
+  if (readsReasoning(value)) request.readsReasoning = true;
   for (const [path, left] of rest) request.native.push(nativeField(path, left));
   return request;
 }

@@ -47,6 +47,15 @@ export function decodeReasoning(root: JsonObject): {
   return Object.keys(found).length > 0 ? { reasoning: found, rest } : { rest };
 }
 
+/** The words of OpenRouter and Groq: their clients read `reasoning`, others `reasoning_content`. */
+export function readsReasoning({
+  reasoning,
+  include_reasoning: included,
+  reasoning_format: format,
+}: JsonObject): boolean {
+  return isObject(reasoning) || included === true || format === 'parsed';
+}
+
 type Keep = (path: string, value: JsonValue | undefined) => void;
 
 function setEffort(found: Reasoning, effort: Effort): void {

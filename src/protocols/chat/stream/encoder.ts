@@ -75,7 +75,7 @@ class ChatWriter implements StreamEncoder {
       case 'reasoning_delta':
         if (this.#hideReasoning || event.text === '') return '';
         this.#thought += event.text;
-        return this.#delta(`{"reasoning_content":${JSON.stringify(event.text)}}`);
+        return this.#delta(this.#thoughtDelta(JSON.stringify(event.text)));
       case 'tool_delta':
         return this.#callDelta(event.index, event.text);
       case 'start':
@@ -144,6 +144,14 @@ class ChatWriter implements StreamEncoder {
   #suffixWithTokens(): string {
     const logprobs = JSON.stringify({ content: this.#tokens.splice(0), refusal: null });
     return `,"logprobs":${logprobs},"finish_reason":null}]${this.#usage()}}\n\n`;
+  }
+
+  /** `json`: a piece of thinking. */
+  #thoughtDelta(json: string): string {
+    const { readsReasoning = false } = this.#context.request;
+    return readsReasoning
+      ? `{"reasoning_content":${json},"reasoning":${json}}`
+      : `{"reasoning_content":${json}}`;
   }
 
   #text(index: number, text: string): string {

@@ -432,3 +432,21 @@ describe('in a stream', () => {
     ]);
   });
 });
+
+describe('clients that read `reasoning`, as those of OpenRouter and Groq', () => {
+  const asked = (members: JsonObject) =>
+    chat.client.readAsked({ model: 'm', messages: [], ...members }).readsReasoning;
+
+  test.each<[string, JsonObject, true | undefined]>([
+    ["OpenRouter's option", { reasoning: { effort: 'low' } }, true],
+    ["OpenRouter's older one", { include_reasoning: true }, true],
+    ["Groq's format", { reasoning_format: 'parsed' }, true],
+    ['an effort', { reasoning_effort: 'low' }, undefined],
+    ["Groq's format without a member", { reasoning_format: 'raw' }, undefined],
+    ['nothing', {}, undefined],
+  ])('are known by %s', (_, members, expected) => {
+    expect(asked(members)).toBe(expected);
+    const decoded = chat.client.decodeRequest({ model: 'm', messages: [], ...members });
+    expect(decoded.readsReasoning).toBe(expected);
+  });
+});

@@ -110,6 +110,9 @@ test('reasoning is written as reasoning_content, unless the client asked not to 
   ];
   expect(encode(events)).toContain('"delta":{"reasoning_content":"hm"}');
   expect(encode(events, { reasoning: { hidden: true } })).toBe('');
+  expect(encode(events, { readsReasoning: true })).toContain(
+    '"delta":{"reasoning_content":"hm","reasoning":"hm"}',
+  );
 });
 
 test('a custom call is sent whole, in its own shape', () => {
