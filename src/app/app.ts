@@ -22,6 +22,7 @@ import type { Ids } from '../ids.ts';
 import type { Logger } from '../log.ts';
 import { allProtocols } from '../protocols/registry.ts';
 import type { SharedHealth } from '../routing/health.ts';
+import type { Lesson } from '../routing/lessons.ts';
 import { createRouting } from '../routing/routing.ts';
 import { createGatewayServer } from '../server/server.ts';
 import { createSealedItems } from '../store/items/sealed-items.ts';
@@ -183,7 +184,9 @@ function createParts(options: AppOptions, traces: TraceExporter | undefined): Pa
   const state = { config, stopped: false };
   const { client, sim } = createClients({ clock, ids, env, makeRoom: () => server.makeRoom() });
   const onHealth = peers && ((key: string, shared: SharedHealth) => peers.share('health', key, shared));
-  const routing = createRouting({ config, clock, onHealth });
+  const onLesson =
+    peers && ((key: string, lesson: Lesson | undefined) => peers.share('lessons', key, lesson));
+  const routing = createRouting({ config, clock, onHealth, onLesson });
   routing.addProviders([sim]);
   const discovery = createDiscovery({ client, routing, clock, log, peers, state });
   const live = createLive({ health: routing.health, clock });

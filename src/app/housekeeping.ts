@@ -4,6 +4,7 @@ import { HOUR_MS } from '../clock.ts';
 import type { GatewayDeps } from '../gateway/exchange.ts';
 import { createHealthPublisher } from '../observe/health-publisher.ts';
 import type { SharedHealth } from '../routing/health.ts';
+import type { Lesson } from '../routing/lessons.ts';
 import { addLocalServers, type Found } from './discovery.ts';
 import type { Parts, Peers, SharedTopic } from './parts.ts';
 
@@ -21,6 +22,7 @@ const AUDIT_KEEP_MS = 400 * 24 * HOUR_MS;
 export function createAdopter({ deps: { routing }, admin }: Parts): Parameters<Peers['onShared']>[0] {
   const adopt = {
     health: (key, value) => routing.health.adopt(key, value as SharedHealth),
+    lessons: (key, value) => routing.lessons.adopt(key, value as Lesson | undefined),
     models: (key, value) => void routing.setDiscovered(key, value as string[]),
     windows: (key, value) => void routing.setWindows(key, value as Map<string, number>),
     local: (_, value) => addLocalServers(routing, value as Found),

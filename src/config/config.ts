@@ -98,6 +98,8 @@ export interface ProviderConfig {
   traits: Partial<Traits>;
   /** The file's `flags` alone, which stand above all that is known of models. */
   flags?: Partial<Traits> | undefined;
+  /** `relay: exact`: nothing of a relayed body is changed but the model's name. */
+  exactRelay?: boolean;
   /** Tool calls that its models write in other forms are repaired. */
   repairTools: boolean;
   timeout: { connect: number; firstByte: number; idle: number; whole: number };

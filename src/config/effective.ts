@@ -145,6 +145,7 @@ function providerValues(provider: ProviderConfig, reader: Reader): EffectiveValu
     })),
     ...(provider.sharedIds ? [row('shared_ids', true)] : []),
     ...(promptCache === undefined ? [] : [row('prompt_cache', promptCache, PRESET)]),
+    ...(provider.exactRelay === true ? [row('relay', 'exact')] : []),
     ...(provider.source === 'builtin' ? [] : [row('repair_tools', provider.repairTools)]),
     ...Object.entries(flags).map(([name, value]) =>
       reader.row(

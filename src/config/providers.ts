@@ -61,6 +61,7 @@ export function resolveProvider(
     headers: given.headers ?? {},
     sharedIds: given.shared_ids ?? false,
     ...rulesOf(preset ?? presetAt(Object.values(endpoints.baseUrls)), given, endpoints.protocols),
+    ...(given.relay === 'exact' && { exactRelay: true }),
     repairTools: repairsTools(given.repair_tools, endpoints.baseUrls),
     timeout: {
       connect: given.timeout?.connect ?? usual.connect,

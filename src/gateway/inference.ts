@@ -39,8 +39,9 @@ export async function infer(arrival: Arrival, exchange: Exchange, deps: GatewayD
     const recalled = losesThinking(arrival.protocol, targets, query)
       ? await recallThinking(inbound, key.accountId, deps)
       : undefined;
-    const { strict, limits } = config;
-    const build = { forwarded, strict, recalled, references, unstored: !config.responses.store };
+    const { strict, limits, responses } = config;
+    const { lessons } = deps.routing;
+    const build = { forwarded, strict, recalled, references, unstored: !responses.store, lessons };
     const { first, rest, refused } = buildFirst(targets, inbound, build);
     const admission = await admit(store, key, config.tiers, clock, deps.log);
     inbound.release();

@@ -42,10 +42,13 @@ const DAY_MS = 24 * 60 * 60 * 1000;
 /** Members of a list in a lesson: a server that refuses more than these is not understood. */
 const MOST_MEMBERS = 40;
 
+/** `lesson` undefined: forgotten. */
+export type LessonListener = (key: string, lesson: Lesson | undefined) => void;
+
 interface Options {
   clock: Clock;
   /** Called when this process learns or unlearns. */
-  onLesson?: ((key: string, lesson: Lesson | undefined) => void) | undefined;
+  onLesson?: LessonListener | undefined;
 }
 
 export function createLessons({ clock, onLesson }: Options): Lessons {

@@ -3,6 +3,7 @@ import type { Clock } from '../clock.ts';
 import type { Config, ProviderConfig } from '../config/config.ts';
 import { createAffinity } from './order.ts';
 import { createCatalog, createListing, type ModelEntry } from './catalog.ts';
+import { createLessons, type LessonListener, type Lessons } from './lessons.ts';
 import { createModelInfo } from './model-info.ts';
 import { createHealth, type Health, type SharedHealth } from './health.ts';
 import {
@@ -19,6 +20,8 @@ import { resolve, type Resolution, type RoutingQuery } from './resolve.ts';
 
 export interface Routing {
   readonly health: Health;
+  /** What refusals taught of targets. */
+  readonly lessons: Lessons;
   /** Throws GatewayError `model_not_found` (400), `forbidden_model` (403), `invalid_request` (400: no target fits) or
    *  `unavailable` (503: every target cools for long). */
   resolve(query: RoutingQuery): Resolution;
@@ -54,9 +57,12 @@ export function createRouting(options: {
   clock: Clock;
   /** Called when this process learns of a failure or a recovery of a target. */
   onHealth?: ((key: string, shared: SharedHealth) => void) | undefined;
+  /** Called when a refusal teaches this process something of a target, or it was wrong. */
+  onLesson?: LessonListener | undefined;
 }): Routing {
-  const { clock, onHealth } = options;
+  const { clock, onHealth, onLesson } = options;
   const health = createHealth(clock, onHealth);
+  const lessons = createLessons({ clock, onLesson });
   const models = createModelInfo();
   const affinity = createAffinity();
   const discovered = new Map<string, readonly string[]>();
@@ -82,6 +88,7 @@ export function createRouting(options: {
 
   return {
     health,
+    lessons,
     resolve: (query) => resolve(query, names, affinity, health),
     remember(query, target) {
       // A name with one target leaves no choice, so its conversation need not be recognised.
@@ -116,6 +123,7 @@ export function createRouting(options: {
       names = rebuiltNames();
     },
     update(changed) {
+      lessons.forgetAll();
       config = changed;
       names = rebuiltNames();
     },

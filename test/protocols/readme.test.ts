@@ -61,23 +61,7 @@ describe('the field ledger', () => {
 });
 
 /** Flags that the encoders do not heed yet. */
-const AWAITED = [
-  'thinkingForm',
-  'budgetRange',
-  'maxEffortOnChat',
-  'toolsWhileThinking',
-  'namedToolChoice',
-  'reasoningFill',
-  'contentLists',
-  'lateSystem',
-  'imageDetail',
-  'responseFormats',
-  'formatsWithTools',
-  'jsonWord',
-  'samplingWhileThinking',
-  'maxTemperature',
-  'schemaRoot',
-];
+const AWAITED = ['budgetRange', 'maxEffortOnChat', 'formatsWithTools', 'jsonWord', 'samplingWhileThinking'];
 
 describe('the flags', () => {
   const rows = rowsUnder('## The flags');

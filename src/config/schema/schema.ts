@@ -168,6 +168,7 @@ const provider = mapping({
   headers: maybe(headers),
   shared_ids: may(TRUTH),
   prompt_cache: may(choice('auto', 'off')),
+  relay: may(choice('auto', 'exact')),
   repair_tools: may(AUTO_OR_TRUTH),
   flags: maybe(flags),
   timeout: maybe(

@@ -6,6 +6,7 @@ import type { Logger } from '../../log.ts';
 import type { ProviderClient } from '../../providers/client.ts';
 import type { Target } from '../../routing/catalog.ts';
 import type { Health } from '../../routing/health.ts';
+import type { Lessons } from '../../routing/lessons.ts';
 import type { Inbound } from '../inbound/read-request.ts';
 import type { Trace } from '../trace.ts';
 import type { BuildOptions, BuiltRequest } from './build-request.ts';
@@ -24,7 +25,7 @@ export interface AskOptions extends ReplyLimits, BuildOptions {
 
 export interface AskDeps {
   client: ProviderClient;
-  routing: { readonly health: Health };
+  routing: { readonly health: Health; readonly lessons: Lessons };
   clock: Clock;
   ids: Ids;
   log: Logger;

@@ -11,6 +11,8 @@ import type { PauseTurn } from '../../protocols/interface/features.ts';
 import type { RelayOptions } from '../../protocols/interface/bodies.ts';
 import type { ReverseMapping } from '../../canonical/reverse-mapping.ts';
 import { protocols } from '../../protocols/registry.ts';
+import { fitBody } from '../../protocols/shared/relay/fit.ts';
+import type { Lessons } from '../../routing/lessons.ts';
 import { requestBytes } from '../../protocols/json/raw-json.ts';
 import { authHeaders } from '../../protocols/outlines.ts';
 import { framings } from '../../providers/framings.ts';
@@ -60,6 +62,8 @@ export interface BuildOptions {
   references?: StoredReferences;
   /** No provider must store the answer. */
   unstored?: boolean;
+  /** What refusals taught of targets. */
+  lessons?: Pick<Lessons, 'traitsFor'>;
 }
 
 /** `room`: tokens of output that fit beside the input, where the provider refused what was asked for; of a translation. */
@@ -73,7 +77,8 @@ export function buildRequest(
   const protocol = protocols[name];
   const crossing = name !== given.protocol.name;
   if (!crossing) return buildRelay(given, target, protocol, options);
-  const { strict, recalled, references } = options;
+  const { strict, recalled, references, lessons } = options;
+  const traits = lessons?.traitsFor(target, name) ?? target.traits;
   const inbound = references?.translated ?? given;
   const url = urlOf(target.provider, name);
   const headers = headersFor(target.provider, name, inbound.stream);
@@ -84,8 +89,8 @@ export function buildRequest(
   else if (recalled !== undefined) asked = withRecalledThinking(decoded, recalled, target);
   const { maxOutputTokens: limit = Infinity } = asked;
   const fitting = room === undefined ? asked : { ...asked, maxOutputTokens: Math.min(limit, room) };
-  const repaired = repairHistory(fitting, { rules: protocol.provider.historyRules, traits: target.traits });
-  const encoded = protocol.provider.encodeRequest(repaired.request, target.upstream, target.traits);
+  const repaired = repairHistory(fitting, { rules: protocol.provider.historyRules, traits });
+  const encoded = protocol.provider.encodeRequest(repaired.request, target.upstream, traits);
   const warnings = [
     ...thinkingWarnings(target, asked !== decoded),
     ...(room === undefined ? [] : [outputCut(room)]),
@@ -120,17 +125,30 @@ function buildRelay(
   given: Inbound,
   target: Target,
   protocol: Protocol,
-  { forwarded, strict, references, unstored = false }: BuildOptions,
+  { forwarded, strict, references, unstored = false, lessons }: BuildOptions,
 ): BuiltRequest {
   const { provider } = target;
   const { client } = given.protocol;
   const { inbound, lost } = references?.relayedTo(provider) ?? { inbound: given, lost: false };
   if (inbound.kept !== undefined && !provider.sharedIds) refuseKept(inbound.kept, provider);
   const url = urlOf(provider, protocol.name, given.endpoint) + forwarded.query;
-  const headers = headersFor(provider, protocol.name, inbound.stream, clientHeaders(forwarded, target));
+  const traits = lessons?.traitsFor(target, protocol.name) ?? target.traits;
   const options = unstored && given.endpoint.does === 'generate' ? UNSTORED : undefined;
-  const { bytes, thinkingCut } = protocol.relay.rewrite(inbound, target, options);
+  const isExact = provider.exactRelay === true || given.endpoint.does !== 'generate';
+  const ownHeaders = clientHeaders(forwarded, target);
+  const passed = (isExact ? undefined : protocol.relay.fitHeaders?.(ownHeaders, traits)) ?? {
+    headers: ownHeaders,
+  };
+  const headers = headersFor(provider, protocol.name, inbound.stream, passed.headers);
+  const fitted = isExact ? undefined : fitBody(inbound, traits, protocol.relay.rules);
+  const { bytes, thinkingCut } = protocol.relay.rewrite(
+    fitted?.body ?? inbound,
+    { ...target, traits },
+    options,
+  );
   let warnings = thinkingCut ? thinkingWarnings(target) : NO_WARNINGS;
+  if (fitted !== undefined) warnings = [...warnings, ...fitted.warnings];
+  if (passed.warning !== undefined) warnings = [...warnings, passed.warning];
   if (lost) warnings = [...warnings, NOT_STORED];
   if (strict) refuseLosses(warnings, client, target);
   const dropped = pathsOf(warnings, NAMED, client);

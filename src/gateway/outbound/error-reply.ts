@@ -1,11 +1,12 @@
 // Reads what a provider says beside an answer: the error of a reply with another status than 200, and the headers that go back to the
 // client.
 import type { Clock } from '../../clock.ts';
-import { FailureError, type ProviderFailure } from '../../errors.ts';
+import { FailureError } from '../../errors.ts';
 import { withoutKeys } from '../../ids.ts';
 import type { Protocol } from '../../protocols/interface/protocol.ts';
 import { readBody, type ProviderReply } from '../../providers/exchange.ts';
 import type { ReplyBody } from '../../providers/reply-body.ts';
+import { failureWithRefusals } from './refused.ts';
 
 /** Much longer than any error that a person reads. */
 const MAX_ERROR_BODY = 64 * 1024;
@@ -13,20 +14,26 @@ const MAX_ERROR_BODY = 64 * 1024;
 const ERROR_BODY_MS = 5000;
 
 /**
- * What a reply with another status than 200 means. A body that breaks or never ends does not hide the status. Rejects only if the
+ * What a reply with another status than 200 means, and what it says of the request's form. A body that breaks or never ends does not hide the status. Rejects only if the
  * request was aborted.
  */
 export async function readErrorReply(
   reply: ProviderReply,
   protocol: Protocol,
   clock: Clock,
-): Promise<ProviderFailure> {
+): Promise<FailureError> {
   const { status } = reply;
   const text = await errorText(reply.body, clock);
   if (status < 300) {
-    return { kind: 'failed', message: `unexpected status ${status}`, status, reason: 'status' };
+    return new FailureError({
+      kind: 'failed',
+      message: `unexpected status ${status}`,
+      status,
+      reason: 'status',
+    });
   }
-  return { ...protocol.provider.decodeError(status, reply.headers(), text), status };
+  const failure = { ...protocol.provider.decodeError(status, reply.headers(), text), status };
+  return failureWithRefusals(failure, text);
 }
 
 function errorText(body: ReplyBody, clock: Clock): Promise<string> {

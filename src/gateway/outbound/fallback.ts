@@ -14,6 +14,7 @@ import { errorOf, mayTryNext } from './fallback-error.ts';
 import type { CommittedReply } from './first-frame.ts';
 import { readReply, callOf } from './read-reply.ts';
 import { changedFor, buildNext } from './rebuild.ts';
+import { learnFrom, learnMore, type Taught } from './refused.ts';
 import { beginContact, failContact } from './trace-context.ts';
 
 /** A reply with status 200 that can be answered with: a stream at its first frame with content, or a whole answer. */
@@ -58,12 +59,12 @@ function contact(
   return ask(request, health, asking);
 }
 
-/** `again`: this is the second request to the target, with less output or without thinking. */
+/** `again`: this is the second request to the target: with less output, without thinking, or as its refusal taught. */
 async function ask(
   request: BuiltRequest,
   health: HealthTicket,
   asking: Asking,
-  again = false,
+  again: Taught | 'again' | undefined = undefined,
 ): Promise<ProviderAnswer | 'stop' | undefined> {
   const { options, trace, deps, failed } = asking;
   trace.contact = request;
@@ -77,7 +78,7 @@ async function ask(
       options.cancellation,
     );
     if (replied.status !== 200) {
-      throw new FailureError(await readErrorReply(replied, request.protocol, deps.clock));
+      throw await readErrorReply(replied, request.protocol, deps.clock);
     }
     const reading = readReply(replied, request, asking);
     const reply = reading instanceof Promise ? await reading : reading;
@@ -93,8 +94,12 @@ async function ask(
     const message = redact(failure.message, request.target.provider);
     note(failure, message, request, asking);
     failContact(trace, failure, deps.clock.monotonic());
-    const changed = again ? undefined : changedFor(failure, request, health, asking);
-    if (changed !== undefined) return ask(changed, health, asking, true);
+    if (again === undefined) {
+      const changed = changedFor(failure, request, health, asking);
+      if (changed !== undefined) return ask(changed, health, asking, 'again');
+      const taught = learnFrom(error, request, message, asking);
+      if (taught !== undefined) return ask(taught.request, health, asking, taught);
+    } else if (again !== 'again') learnMore(error, again, message, deps.routing.lessons);
     health.failed(failure);
     failed.push({ target: request.target, failure });
     logFailure(deps.log, trace, request.target, failure, message);

@@ -79,7 +79,7 @@ function continueTurn(request: BuiltRequest, { options, trace, deps }: Asking): 
     try {
       const next = { ...request, bytes: pausing?.resume(bytes, turn) ?? bytes };
       const reply = await deps.client.open(callOf(next, options.inbound.stream, trace), options.cancellation);
-      if (reply.status !== 200) throw new FailureError(await readErrorReply(reply, protocol, deps.clock));
+      if (reply.status !== 200) throw await readErrorReply(reply, protocol, deps.clock);
       return await read(reply);
     } catch (error) {
       const { reason } = options.cancellation;

@@ -1,6 +1,7 @@
 // The interface of a wire protocol. Each folder of a protocol implements it, with the same file names.
 import type { GatewayError, ProviderFailure, Admission } from '../../errors.ts';
 import type { Reply, Usage } from '../../canonical/reply.ts';
+import type { FittedHeaders, RelayRule } from '../shared/relay/fit.ts';
 import type { HistoryRules } from '../../canonical/history.ts';
 import type { JsonObject } from '../../canonical/json.ts';
 import type { Traits } from '../../canonical/traits.ts';
@@ -96,6 +97,10 @@ export interface Relay {
    * other byte as it was.
    */
   rewrite(body: RelayedBody, target: RelayTarget, options?: RelayOptions): RewrittenBody;
+  /** What is changed before that, where the target is known to refuse it. */
+  readonly rules: readonly RelayRule[];
+  /** The client's headers without values that the target is known to refuse: the same list where there are none. */
+  fitHeaders?(headers: readonly string[], traits: Traits): FittedHeaders;
   /** Usage and finish of a whole reply; throws FailureError as `decodeReply` does, without decoding parts. */
   inspectReply(value: unknown): { usage?: Usage };
   /** `usageAsked`: the client itself asked for usage in the stream. */

@@ -3,6 +3,7 @@ import type { ClientSide, Protocol, ProviderSide, Relay } from '../interface/pro
 import { hints, recognizes } from './request/envelope.ts';
 import { inspectReply, rewrite, createClassifier } from './relay.ts';
 import { endpoints } from './endpoints.ts';
+import { fitHeaders, RELAY_RULES } from './relay-rules.ts';
 import { decodeError, encodeError, encodeStreamError } from './errors.ts';
 import { forwardedHeaders, keyHeaders, limitHeaders, ownHeaders, outline } from './outline.ts';
 import { pauseTurn } from './pause-turn.ts';
@@ -53,6 +54,6 @@ const provider: ProviderSide = {
   pausing: pauseTurn,
 };
 
-const relay: Relay = { rewrite, inspectReply, createClassifier };
+const relay: Relay = { rewrite, rules: RELAY_RULES, fitHeaders, inspectReply, createClassifier };
 
 export const messages: Protocol = { name: 'messages', client, provider, relay };

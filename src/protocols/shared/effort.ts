@@ -31,7 +31,7 @@ function askedEffort(reasoning: Reasoning): Effort | undefined {
   return mode === undefined ? undefined : 'medium';
 }
 
-function nearest(effort: Effort, efforts: readonly Effort[]): Effort | undefined {
+export function nearestEffort(effort: Effort, efforts: readonly Effort[]): Effort | undefined {
   const at = EFFORTS.indexOf(effort);
   let best: Effort | undefined;
   for (const candidate of efforts) {
@@ -62,7 +62,7 @@ export function chooseEffort(reasoning: Reasoning, traits: Traits): ChosenEffort
     return { say: 'effort', effort: asked, changed: false };
   }
   if (asked === 'none' && !traits.thinksByDefault) return { say: 'nothing' };
-  const effort = asked === 'none' ? least(efforts, always) : nearest(asked, efforts);
+  const effort = asked === 'none' ? least(efforts, always) : nearestEffort(asked, efforts);
   return effort === undefined ? { say: 'impossible' } : { say: 'effort', effort, changed: true };
 }
 

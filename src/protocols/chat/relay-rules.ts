@@ -1,0 +1,223 @@
+// What a chat request is changed in before it is relayed to a server that would refuse it.
+import { isObject, type JsonObject, type JsonValue } from '../../canonical/json.ts';
+import { objectsIn, type Fitting, type RelayRule } from '../shared/relay/fit.ts';
+import {
+  fittedEffort,
+  fittedSampling,
+  objectRoots,
+  withinOutput,
+  withoutRefused,
+} from '../shared/relay/rules.ts';
+import { fitToolId } from '../shared/tool-names.ts';
+
+const EFFORT = ['reasoning_effort'];
+
+/** The limit's name, where the server refuses the older one. */
+const limitsName: RelayRule = ({ value, traits: { maxTokensField: name }, rename }) => {
+  if (name !== 'max_completion_tokens' || value.max_tokens === undefined || value[name] !== undefined) return;
+  rename(['max_tokens'], name, `sent as ${name}`);
+};
+
+const noStreamOptions: RelayRule = ({ value, traits, drop }) => {
+  if (!traits.streamUsage && value.stream_options !== undefined)
+    drop(['stream_options'], 'this server takes none');
+};
+
+const USUAL_STOPS = 4;
+
+/** Nobody cuts the text of a relayed answer: what the server cannot stop at is named. */
+const fewerStops: RelayRule = ({ value: { stop }, traits: { maxStop }, drop, set }) => {
+  if (stop === undefined || stop === null) return;
+  const all = Array.isArray(stop) ? stop : [stop];
+  // The usual bound is a guess where nothing is known.
+  if (all.length <= maxStop || maxStop >= USUAL_STOPS) return;
+  if (maxStop === 0) drop(['stop'], 'this server takes no stop sequences');
+  else set(['stop'], all.slice(0, maxStop), `this server takes ${maxStop} stop sequences`);
+};
+
+const offByMember = ({ traits: { thinkingForm }, value, set }: Fitting): boolean => {
+  const off = OFF[thinkingForm];
+  if (off === undefined) return false;
+  const [name, switchedOff] = off;
+  if (value[name] === undefined) set([name], switchedOff, 'thinking is switched off');
+  return true;
+};
+
+/** The member that switches thinking off, by its form. */
+const OFF: Readonly<Record<Fitting['traits']['thinkingForm'], readonly [string, JsonValue] | undefined>> = {
+  effort: undefined,
+  type: ['thinking', { type: 'disabled' }],
+  adaptive: ['thinking', { type: 'disabled' }],
+  enable_thinking: ['enable_thinking', false],
+  reasoning_enabled: ['reasoning', { enabled: false }],
+  template: ['chat_template_kwargs', { enable_thinking: false }],
+};
+
+const adaptiveThinking: RelayRule = ({ value: { thinking }, traits: { thinkingForm }, set }) => {
+  if (thinkingForm === 'adaptive' && isObject(thinking) && thinking.type === 'enabled') {
+    set(['thinking', 'type'], 'adaptive', 'sent as adaptive');
+  }
+};
+
+function isThinking({ value, traits }: Fitting): boolean {
+  const { reasoning_effort: effort, thinking, enable_thinking: enabled } = value;
+  if (effort === 'none' || enabled === false) return false;
+  if (isObject(thinking)) return thinking.type !== 'disabled';
+  return effort !== undefined || enabled === true || traits.thinksByDefault;
+}
+
+const asksToThink = ({ reasoning_effort: effort, thinking, enable_thinking: enabled }: JsonObject): boolean =>
+  effort !== undefined || thinking !== undefined || enabled !== undefined;
+
+const toolsBesideThinking: RelayRule = (fitting) => {
+  const { value, traits, set } = fitting;
+  if (traits.toolsWhileThinking !== 'not_on_chat' || !Array.isArray(value.tools) || value.tools.length === 0)
+    return;
+  if (isThinking(fitting) && traits.efforts.includes('none')) {
+    set(EFFORT, 'none', 'this model takes no tools on chat while it thinks: sent as none');
+  }
+};
+
+const forcedCalls: RelayRule = (fitting) => {
+  const { value, traits, set } = fitting;
+  const { tool_choice: choice } = value;
+  const isNamed = isObject(choice) && choice.type === 'function';
+  if (choice !== 'required' && !isNamed) return;
+  // Of a model that thinks only when it is asked to, the rule is not known.
+  const refusesNow = traits.forcedTools === 'not_thinking' && traits.thinksByDefault && isThinking(fitting);
+  if (traits.forcedTools === 'never' || refusesNow) {
+    const canBeOff = refusesNow && traits.thinkingOff === 'always' && !asksToThink(value);
+    if (canBeOff && offByMember(fitting)) return;
+    set(['tool_choice'], 'auto', 'this model takes no forced call while it thinks: sent as auto');
+    return;
+  }
+  if (!isNamed || traits.namedToolChoice) return;
+  set(['tool_choice'], 'required', 'this server takes words alone: sent as required');
+  const name = isObject(choice.function) ? choice.function.name : undefined;
+  const only = objectsIn(value.tools).filter(
+    ([, tool]) => isObject(tool.function) && tool.function.name === name,
+  );
+  const [first] = only;
+  if (first !== undefined) set(['tools'], [first[1]], 'the named tool alone was sent');
+};
+
+const responseFormat: RelayRule = ({
+  value: { response_format: format },
+  traits: { responseFormats },
+  set,
+}) => {
+  if (!isObject(format)) return;
+  if (
+    format.type === 'json_object' &&
+    !responseFormats.includes('json_object') &&
+    responseFormats.includes('json_schema')
+  ) {
+    const schema = { name: 'answer', schema: { type: 'object' } };
+    set(['response_format'], { type: 'json_schema', json_schema: schema }, 'sent as the schema of an object');
+  }
+  if (
+    format.type === 'json_schema' &&
+    !responseFormats.includes('json_schema') &&
+    responseFormats.includes('json_object')
+  ) {
+    set(
+      ['response_format'],
+      { type: 'json_object' },
+      'this server takes no schema: JSON of any form was asked for',
+    );
+  }
+};
+
+/** Roles, contents, ids and reasoning of messages. */
+const messages: RelayRule = (fitting) => {
+  const { value, traits, set } = fitting;
+  let hasSpoken = false;
+  for (const [index, message] of objectsIn(value.messages)) {
+    const { role, content } = message;
+    const path = ['messages', index] as const;
+    const isSystem = role === 'system' || role === 'developer';
+    if (isSystem && hasSpoken && traits.lateSystem === 'user') {
+      set([...path, 'role'], 'user', 'late system text was sent as a message of the user');
+    }
+    if (!isSystem) hasSpoken = true;
+    if (!traits.contentLists && isTexts(content)) {
+      const joined = content.map(textIn).join('\n\n');
+      set([...path, 'content'], joined, 'texts in a list were joined');
+    }
+    for (const [at, part] of objectsIn(content)) imageDetail([...path, 'content', at], part, fitting);
+    if (role === 'assistant') reasoning(path, message, fitting);
+    if (traits.toolIds !== 'any') ids(path, message, fitting);
+  }
+};
+
+function textIn(part: JsonValue): string {
+  return isObject(part) && typeof part.text === 'string' ? part.text : '';
+}
+
+function isTexts(content: JsonValue | undefined): content is JsonValue[] {
+  return (
+    Array.isArray(content) &&
+    content.length > 0 &&
+    content.every((part) => isObject(part) && part.type === 'text' && typeof part.text === 'string')
+  );
+}
+
+function imageDetail(
+  path: readonly (string | number)[],
+  part: JsonObject,
+  { traits, set, drop }: Fitting,
+): void {
+  const detail = isObject(part.image_url) ? part.image_url.detail : undefined;
+  if (detail === undefined) return;
+  if (traits.imageDetail === 'none') drop([...path, 'image_url', 'detail'], 'this server refuses it');
+  else if (detail === 'original' && traits.imageDetail === 'usual') {
+    set([...path, 'image_url', 'detail'], 'high', 'original was sent as high');
+  }
+}
+
+/** A turn with calls that must have its reasoning, and has none. */
+function reasoning(path: readonly (string | number)[], message: JsonObject, fitting: Fitting): void {
+  const { replayReasoning, reasoningField: field, reasoningFill } = fitting.traits;
+  const calls = message.tool_calls;
+  const other = field === 'reasoning' ? 'reasoning_content' : 'reasoning';
+  if (typeof message[other] === 'string' && message[field] === undefined && replayReasoning !== 'never') {
+    fitting.rename([...path, other], field, `sent as ${field}`);
+    return;
+  }
+  if (replayReasoning === 'never' || !Array.isArray(calls) || calls.length === 0 || !isThinking(fitting))
+    return;
+  const given = message[field];
+  if (typeof given === 'string' && (given !== '' || reasoningFill === '')) return;
+  fitting.set(
+    [...path, field],
+    reasoningFill,
+    'a turn with calls must have reasoning: a blank stands for it',
+  );
+}
+
+function ids(path: readonly (string | number)[], message: JsonObject, { traits, set }: Fitting): void {
+  const why = 'ids of calls were fitted to this server';
+  const fit = (place: readonly (string | number)[], id: JsonValue | undefined): void => {
+    if (typeof id !== 'string') return;
+    const fitted = fitToolId(id, traits.toolIds);
+    if (fitted !== id) set([...path, ...place], fitted, why);
+  };
+  fit(['tool_call_id'], message.tool_call_id);
+  for (const [at, call] of objectsIn(message.tool_calls)) fit(['tool_calls', at, 'id'], call.id);
+}
+
+export const RELAY_RULES: readonly RelayRule[] = [
+  withoutRefused,
+  withinOutput('max_tokens', 'max_completion_tokens'),
+  limitsName,
+  noStreamOptions,
+  fittedSampling,
+  fewerStops,
+  fittedEffort(EFFORT, offByMember),
+  adaptiveThinking,
+  toolsBesideThinking,
+  forcedCalls,
+  responseFormat,
+  objectRoots(['function', 'parameters']),
+  messages,
+];

@@ -1,0 +1,102 @@
+// What a messages request is changed in before it is relayed to a server that would refuse it.
+import { isObject } from '../../canonical/json.ts';
+import { isEffort, effortOf } from '../shared/effort.ts';
+import type { Warning } from '../../canonical/request.ts';
+import type { Traits } from '../../canonical/traits.ts';
+import { objectsIn, type FittedHeaders, type RelayRule } from '../shared/relay/fit.ts';
+import {
+  fittedEffort,
+  fittedSampling,
+  isSwitchedOff,
+  objectRoots,
+  withinOutput,
+  withoutRefused,
+} from '../shared/relay/rules.ts';
+
+const EFFORT = ['output_config', 'effort'];
+
+/** `enabled` where a model thinks adaptively alone, and the other way round; off where it cannot be. */
+const thinking: RelayRule = ({ value, traits, set, drop }) => {
+  const { thinking: asked, output_config: output, max_tokens: limit } = value;
+  if (!isObject(asked)) return;
+  if (traits.thinking === false) return drop(['thinking'], 'this model does not think');
+  if (asked.type === 'enabled' && !traits.thinkingBudget && traits.thinkingAdaptive) {
+    const { budget_tokens: budget, ...rest } = asked;
+    set(['thinking'], { ...rest, type: 'adaptive' }, 'sent as adaptive');
+    const isGraded = isObject(output) && isEffort(output.effort);
+    if (typeof budget === 'number' && !isGraded && traits.efforts.length > 0) {
+      const effort = effortOf(budget);
+      const fitted = effort === 'minimal' && !traits.efforts.includes(effort) ? 'low' : effort;
+      set(
+        ['output_config'],
+        { ...(isObject(output) ? output : {}), effort: fitted },
+        `the budget was sent as effort ${fitted}`,
+      );
+    }
+  } else if (asked.type === 'adaptive' && !traits.thinkingAdaptive && traits.thinkingBudget) {
+    const most = typeof limit === 'number' ? limit - 512 : LEAST_BUDGET;
+    if (most < LEAST_BUDGET) return drop(['thinking'], 'the limit leaves no room to think');
+    set(['thinking'], { type: 'enabled', budget_tokens: Math.min(most, USUAL_BUDGET) }, 'sent with a budget');
+  } else if (asked.type === 'disabled' && traits.thinkingOff === 'never') {
+    drop(['thinking'], 'this model cannot be kept from thinking');
+  }
+};
+
+const LEAST_BUDGET = 1024;
+const USUAL_BUDGET = 10_000;
+
+const forcedCalls: RelayRule = ({ value, traits, set }) => {
+  const { tool_choice: choice, thinking: asked } = value;
+  if (!isObject(choice) || (choice.type !== 'any' && choice.type !== 'tool')) return;
+  const thinks = isObject(asked) ? !isSwitchedOff(value) : traits.thinksByDefault;
+  if (traits.forcedTools === 'always' || (traits.forcedTools === 'not_thinking' && !thinks)) return;
+  if (traits.forcedTools === 'not_thinking' && asked === undefined && traits.thinkingOff === 'always') {
+    return set(['thinking'], { type: 'disabled' }, 'thinking is switched off for a forced call');
+  }
+  const { name: _name, ...rest } = choice;
+  set(
+    ['tool_choice'],
+    { ...rest, type: 'auto' },
+    'this model takes no forced call while it thinks: sent as auto',
+  );
+};
+
+const lateSystem: RelayRule = ({ value, traits, set }) => {
+  if (traits.midSystem) return;
+  for (const [index, message] of objectsIn(value.messages)) {
+    if (message.role === 'system') {
+      set(['messages', index, 'role'], 'user', 'late system text was sent as a message of the user');
+    }
+  }
+};
+
+export const RELAY_RULES: readonly RelayRule[] = [
+  withoutRefused,
+  withinOutput('max_tokens'),
+  fittedSampling,
+  thinking,
+  fittedEffort(EFFORT),
+  forcedCalls,
+  objectRoots(['input_schema']),
+  lateSystem,
+];
+
+const BETA = 'anthropic-beta';
+const NOT_THESE: Warning = {
+  effect: 'dropped',
+  field: { path: BETA },
+  detail: 'this server refuses some of its values',
+};
+
+export function fitHeaders(headers: readonly string[], { rejectFields }: Traits): FittedHeaders {
+  const refused = rejectFields.flatMap((entry) =>
+    entry.startsWith(`${BETA}=`) ? [entry.slice(BETA.length + 1)] : [],
+  );
+  const at = refused.length === 0 ? -1 : headers.findIndex((name, index) => index % 2 === 0 && name === BETA);
+  if (at === -1) return { headers };
+  const given = (headers[at + 1] ?? '').split(',').map((value) => value.trim());
+  const taken = given.filter((value) => !refused.includes(value));
+  if (taken.length === given.length) return { headers };
+  const rest = taken.length === 0 ? [] : [BETA, taken.join(',')];
+  return { headers: [...headers.slice(0, at), ...rest, ...headers.slice(at + 2)], warning: NOT_THESE };
+}

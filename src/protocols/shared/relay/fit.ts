@@ -1,0 +1,109 @@
+// Fits a relayed body to what its target is known to refuse: single members are changed, renamed or left out, in the bytes; all other
+// bytes stay. Each protocol has its rules in relay-rules.ts.
+import { isObject, type JsonObject, type JsonValue } from '../../../canonical/json.ts';
+import type { Warning } from '../../../canonical/request.ts';
+import type { Traits } from '../../../canonical/traits.ts';
+import { editPaths, type PathEdit } from '../../json/path-edits.ts';
+import { scanMembers } from '../../json/splice.ts';
+import type { RelayedBody } from '../../interface/bodies.ts';
+
+type Path = readonly (string | number)[];
+
+/** What a rule reads, and where it notes what to change. */
+export interface Fitting {
+  readonly value: JsonObject;
+  readonly traits: Traits;
+  /** Left out, and named as such. */
+  readonly drop: (path: Path, why: string) => void;
+  /** In place of the value at the path. */
+  readonly set: (path: Path, value: JsonValue, why: string) => void;
+  readonly rename: (path: Path, to: string, why: string) => void;
+}
+
+export type RelayRule = (fitting: Fitting) => void;
+
+export interface FittedHeaders {
+  /** Name, value, name, value. */
+  headers: readonly string[];
+  warning?: Warning;
+}
+
+export interface FittedBody {
+  body: RelayedBody;
+  warnings: readonly Warning[];
+}
+
+/** Undefined if no rule applies: the body stays as it is. */
+export function fitBody(
+  body: RelayedBody,
+  traits: Traits,
+  rules: readonly RelayRule[],
+): FittedBody | undefined {
+  const fitting = createNotes(body.value, traits);
+  for (const rule of rules) rule(fitting);
+  if (fitting.edits.length === 0) return undefined;
+  const bytes = editPaths(body.bytes, fitting.edits);
+  const value = JSON.parse(bytes.toString('utf8')) as JsonObject;
+  return {
+    body: { bytes, value, members: scanMembers(bytes, Infinity), stream: body.stream },
+    warnings: [...fitting.warnings.values()],
+  };
+}
+
+interface Notes extends Fitting {
+  edits: PathEdit[];
+  /** One for each path and effect, however many elements it concerns. */
+  warnings: Map<string, Warning>;
+}
+
+function createNotes(value: JsonObject, traits: Traits): Notes {
+  const edits: PathEdit[] = [];
+  const warnings = new Map<string, Warning>();
+  const warn = (effect: Warning['effect'], path: Path, detail: string): void => {
+    const name = shown(path);
+    const key = `${effect} ${name}`;
+    if (!warnings.has(key)) warnings.set(key, { effect, field: { path: name }, detail });
+  };
+  return {
+    value,
+    traits,
+    edits,
+    warnings,
+    drop(path, why) {
+      edits.push({ path, does: 'remove' });
+      warn('dropped', path, why);
+    },
+    set(path, next, why) {
+      edits.push({ path, does: 'set', text: JSON.stringify(next) });
+      warn('changed', path, why);
+    },
+    rename(path, to, why) {
+      edits.push({ path, does: 'rename', to });
+      warn('changed', path, why);
+    },
+  };
+}
+
+/** `messages[].name`. */
+function shown(path: Path): string {
+  return path.reduce<string>((text, step) => {
+    if (typeof step === 'number') return `${text}[]`;
+    return text === '' ? step : `${text}.${step}`;
+  }, '');
+}
+
+/** The value at a path; undefined: it is not there. */
+export function at(value: JsonValue | undefined, path: Path): JsonValue | undefined {
+  let found = value;
+  for (const step of path) {
+    if (typeof step === 'number') found = Array.isArray(found) ? found[step] : undefined;
+    else found = isObject(found) ? found[step] : undefined;
+  }
+  return found;
+}
+
+/** The objects of a list, with their indexes. */
+export function objectsIn(list: JsonValue | undefined): [index: number, item: JsonObject][] {
+  if (!Array.isArray(list)) return [];
+  return list.flatMap((item, index): [number, JsonObject][] => (isObject(item) ? [[index, item]] : []));
+}

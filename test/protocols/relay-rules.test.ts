@@ -1,0 +1,290 @@
+// What a relayed body is changed in, for a target that is known to refuse it: single members, all other bytes as they were.
+import { describe, expect, it } from 'vitest';
+import type { JsonObject } from '../../src/canonical/json.ts';
+import type { ProtocolName } from '../../src/canonical/request.ts';
+import { DEFAULT_TRAITS, type Traits } from '../../src/canonical/traits.ts';
+import { scanMembers } from '../../src/protocols/json/splice.ts';
+import { protocols } from '../../src/protocols/registry.ts';
+import { fitBody } from '../../src/protocols/shared/relay/fit.ts';
+
+const TOOL = { type: 'function', function: { name: 'f', parameters: { type: 'object', properties: {} } } };
+const UNION = { anyOf: [{ type: 'object', properties: { a: {} }, required: ['a'] }] };
+const JOINED = { properties: { a: {} }, required: ['a'], type: 'object' };
+const CALLS = [{ id: 'call_1', type: 'function', function: { name: 'f', arguments: '{}' } }];
+
+interface Case {
+  traits: Partial<Traits>;
+  before: JsonObject;
+  after: JsonObject;
+  dropped?: string[];
+  changed?: string[];
+}
+
+const CHAT: Readonly<Record<string, Case>> = {
+  'members of messages': {
+    traits: { rejectFields: ['store', 'messages[].name', 'service_tier=flex'] },
+    before: {
+      store: true,
+      service_tier: 'flex',
+      messages: [
+        { role: 'user', name: 'x', content: 'a' },
+        { role: 'user', content: 'b' },
+      ],
+    },
+    after: {
+      messages: [
+        { role: 'user', content: 'a' },
+        { role: 'user', content: 'b' },
+      ],
+    },
+    dropped: ['store', 'messages[].name', 'service_tier'],
+  },
+  'a value that is not the refused one stays': {
+    traits: { rejectFields: ['service_tier=flex'] },
+    before: { service_tier: 'auto' },
+    after: { service_tier: 'auto' },
+  },
+  'the limit of the output, by its newer name': {
+    traits: { maxTokensField: 'max_completion_tokens', maxOutput: 100 },
+    before: { max_tokens: 50 },
+    after: { max_completion_tokens: 50 },
+    changed: ['max_tokens'],
+  },
+  'more output than the model has': {
+    traits: { maxOutput: 100 },
+    before: { max_completion_tokens: 500 },
+    after: { max_completion_tokens: 100 },
+    changed: ['max_completion_tokens'],
+  },
+  'the nearest effort': {
+    traits: { efforts: ['low', 'high'] },
+    before: { reasoning_effort: 'xhigh' },
+    after: { reasoning_effort: 'high' },
+    changed: ['reasoning_effort'],
+  },
+  'no effort at a model without': {
+    traits: { efforts: [] },
+    before: { reasoning_effort: 'high' },
+    after: {},
+    dropped: ['reasoning_effort'],
+  },
+  'off by another member': {
+    traits: { efforts: ['low', 'high'], thinkingForm: 'type', thinksByDefault: true },
+    before: { reasoning_effort: 'none' },
+    after: { thinking: { type: 'disabled' } },
+    dropped: ['reasoning_effort'],
+    changed: ['thinking'],
+  },
+  'off where it cannot be': {
+    traits: { efforts: ['low', 'high'], thinkingOff: 'never', thinksByDefault: true },
+    before: { reasoning_effort: 'none' },
+    after: { reasoning_effort: 'low' },
+    changed: ['reasoning_effort'],
+  },
+  'tools beside thinking': {
+    traits: { toolsWhileThinking: 'not_on_chat', thinksByDefault: true },
+    before: { tools: [TOOL] },
+    after: { tools: [TOOL], reasoning_effort: 'none' },
+    changed: ['reasoning_effort'],
+  },
+  'a forced call of a model that thinks by default, off for the request': {
+    traits: { thinksByDefault: true, thinkingForm: 'type' },
+    before: { tools: [TOOL], tool_choice: 'required' },
+    after: { tools: [TOOL], tool_choice: 'required', thinking: { type: 'disabled' } },
+    changed: ['thinking'],
+  },
+  'a forced call while the client asks to think': {
+    traits: { thinksByDefault: true },
+    before: { tools: [TOOL], tool_choice: 'required', reasoning_effort: 'high' },
+    after: { tools: [TOOL], tool_choice: 'auto', reasoning_effort: 'high' },
+    changed: ['tool_choice'],
+  },
+  'words alone for a choice': {
+    traits: { namedToolChoice: false },
+    before: {
+      tools: [{ type: 'function', function: { name: 'g' } }, TOOL],
+      tool_choice: { type: 'function', function: { name: 'f' } },
+    },
+    after: { tools: [TOOL], tool_choice: 'required' },
+    changed: ['tool_choice', 'tools'],
+  },
+  'a union at the root of a schema': {
+    traits: { schemaRoot: 'object' },
+    before: { tools: [{ type: 'function', function: { name: 'f', parameters: UNION } }] },
+    after: { tools: [{ type: 'function', function: { name: 'f', parameters: JOINED } }] },
+    changed: ['tools[].function.parameters'],
+  },
+  sampling: {
+    traits: { rejectsSampling: true },
+    before: { temperature: 0.3, top_p: 1 },
+    after: { top_p: 1 },
+    dropped: ['temperature'],
+  },
+  'late system text, texts in a list, ids and the detail of an image': {
+    traits: { lateSystem: 'user', contentLists: false, toolIds: 'mistral' },
+    before: {
+      messages: [
+        {
+          role: 'user',
+          content: [
+            { type: 'text', text: 'a' },
+            { type: 'text', text: 'b' },
+          ],
+        },
+        { role: 'system', content: 'c' },
+        { role: 'user', content: [{ type: 'image_url', image_url: { url: 'data:,', detail: 'original' } }] },
+        { role: 'assistant', tool_calls: CALLS },
+        { role: 'tool', tool_call_id: 'call_1', content: 'd' },
+      ],
+    },
+    after: {
+      messages: [
+        { role: 'user', content: 'a\n\nb' },
+        { role: 'user', content: 'c' },
+        { role: 'user', content: [{ type: 'image_url', image_url: { url: 'data:,', detail: 'high' } }] },
+        {
+          role: 'assistant',
+          tool_calls: [{ ...CALLS[0], id: expect.stringMatching(/^[\da-zA-Z]{9}$/) as string }],
+        },
+        { role: 'tool', tool_call_id: expect.stringMatching(/^[\da-zA-Z]{9}$/) as string, content: 'd' },
+      ],
+    },
+    changed: [
+      'messages[].role',
+      'messages[].content',
+      'messages[].tool_calls[].id',
+      'messages[].tool_call_id',
+      'messages[].content[].image_url.detail',
+    ],
+  },
+  'reasoning that must come back': {
+    traits: { replayReasoning: 'tool_turns', reasoningFill: ' ', thinksByDefault: true },
+    before: {
+      messages: [
+        { role: 'assistant', tool_calls: CALLS, reasoning_content: '' },
+        { role: 'assistant', content: 'x' },
+      ],
+    },
+    after: {
+      messages: [
+        { role: 'assistant', tool_calls: CALLS, reasoning_content: ' ' },
+        { role: 'assistant', content: 'x' },
+      ],
+    },
+    changed: ['messages[].reasoning_content'],
+  },
+  'reasoning under the name of another server': {
+    traits: { replayReasoning: 'always', reasoningField: 'reasoning' },
+    before: { messages: [{ role: 'assistant', content: 'x', reasoning_content: 'y' }] },
+    after: { messages: [{ role: 'assistant', content: 'x', reasoning: 'y' }] },
+    changed: ['messages[].reasoning_content'],
+  },
+  'stop sequences': {
+    traits: { maxStop: 0 },
+    before: { stop: ['a'] },
+    after: {},
+    dropped: ['stop'],
+  },
+  'json_object where a schema alone is taken': {
+    traits: { responseFormats: ['json_schema'] },
+    before: { response_format: { type: 'json_object' } },
+    after: {
+      response_format: { type: 'json_schema', json_schema: { name: 'answer', schema: { type: 'object' } } },
+    },
+    changed: ['response_format'],
+  },
+};
+
+const MESSAGES: Readonly<Record<string, Case>> = {
+  'a budget at a model that thinks adaptively': {
+    traits: { thinkingBudget: false, thinkingAdaptive: true },
+    before: { max_tokens: 9000, thinking: { type: 'enabled', budget_tokens: 4096 } },
+    after: { max_tokens: 9000, thinking: { type: 'adaptive' }, output_config: { effort: 'low' } },
+    changed: ['thinking', 'output_config'],
+  },
+  'adaptive where there are budgets alone': {
+    traits: {},
+    before: { max_tokens: 9000, thinking: { type: 'adaptive' } },
+    after: { max_tokens: 9000, thinking: { type: 'enabled', budget_tokens: 8488 } },
+    changed: ['thinking'],
+  },
+  'off where it cannot be': {
+    traits: { thinkingOff: 'never' },
+    before: { thinking: { type: 'disabled' } },
+    after: {},
+    dropped: ['thinking'],
+  },
+  'members of tools': {
+    traits: { rejectFields: ['tools[].eager_input_streaming', 'context_management'] },
+    before: { context_management: {}, tools: [{ name: 'f', eager_input_streaming: true }] },
+    after: { tools: [{ name: 'f' }] },
+    dropped: ['tools[].eager_input_streaming', 'context_management'],
+  },
+  'late system text': {
+    traits: {},
+    before: {
+      messages: [
+        { role: 'user', content: 'a' },
+        { role: 'system', content: 'b' },
+      ],
+    },
+    after: {
+      messages: [
+        { role: 'user', content: 'a' },
+        { role: 'user', content: 'b' },
+      ],
+    },
+    changed: ['messages[].role'],
+  },
+};
+
+const RESPONSES: Readonly<Record<string, Case>> = {
+  'the least output, and the detail of an image': {
+    traits: { minOutput: 16 },
+    before: {
+      max_output_tokens: 1,
+      input: [{ role: 'user', content: [{ type: 'input_image', image_url: 'data:,', detail: 'original' }] }],
+    },
+    after: {
+      max_output_tokens: 16,
+      input: [{ role: 'user', content: [{ type: 'input_image', image_url: 'data:,', detail: 'high' }] }],
+    },
+    changed: ['max_output_tokens', 'input[].content[].detail'],
+  },
+  'a nested effort': {
+    traits: { efforts: ['low', 'medium', 'high'] },
+    before: { reasoning: { effort: 'max', summary: 'auto' } },
+    after: { reasoning: { effort: 'high', summary: 'auto' } },
+    changed: ['reasoning.effort'],
+  },
+};
+
+const SUITES: readonly (readonly [ProtocolName, Readonly<Record<string, Case>>])[] = [
+  ['chat', CHAT],
+  ['messages', MESSAGES],
+  ['responses', RESPONSES],
+];
+
+describe.each(SUITES)('%s', (name, cases) => {
+  it.each(Object.entries(cases))('%s', (_, { traits, before, after, dropped = [], changed = [] }) => {
+    const bytes = Buffer.from(JSON.stringify({ model: 'm', ...before }, null, 1));
+    const value = JSON.parse(bytes.toString('utf8')) as JsonObject;
+    const body = { bytes, value, members: scanMembers(bytes, Infinity), stream: false };
+    const fitted = fitBody(body, { ...DEFAULT_TRAITS, ...traits }, protocols[name].relay.rules);
+    expect(fitted?.body.value ?? value).toEqual({ model: 'm', ...after });
+    const named = (effect: string) =>
+      (fitted?.warnings ?? [])
+        .filter((warning) => warning.effect === effect)
+        .map(({ field }) => (typeof field === 'string' ? field : field.path))
+        .sort();
+    expect(named('dropped')).toEqual([...dropped].sort());
+    expect(named('changed')).toEqual([...changed].sort());
+  });
+
+  it('leaves what nobody refuses', () => {
+    const bytes = Buffer.from('{"model":"m" , "temperature":0.5,"x":{"y":[1]}}');
+    const value = JSON.parse(bytes.toString('utf8')) as JsonObject;
+    const body = { bytes, value, members: scanMembers(bytes, Infinity), stream: false };
+    expect(fitBody(body, DEFAULT_TRAITS, protocols[name].relay.rules)).toBeUndefined();
+  });
+});
