@@ -184,6 +184,32 @@ export const DEFAULT_TRAITS: Traits = {
   midSystem: false,
 };
 
+/** Abilities and the cache, which change no body that is relayed. */
+const NOT_OF_THE_BODY: ReadonlySet<string> = new Set([
+  'vision',
+  'documents',
+  'audio',
+  'tools',
+  'structuredOutput',
+  'contextWindow',
+  'longContextWindow',
+  'imageUrl',
+  'pdfInput',
+  'serverTools',
+  'requestTags',
+  'promptCache',
+  'minCacheTokens',
+]);
+
+/** Whether anything is known that a target refuses: nothing of a relayed body is changed on a guess. */
+export function refusesSomething(traits: Traits): boolean {
+  for (const name in traits) {
+    const member = name as keyof Traits;
+    if (traits[member] !== DEFAULT_TRAITS[member] && !NOT_OF_THE_BODY.has(name)) return true;
+  }
+  return false;
+}
+
 // What a request asks of a model: found while it is validated, compared with what a target can do when it is routed.
 
 export interface Needs {

@@ -3,6 +3,7 @@ import { repairHistory } from '../../canonical/history.ts';
 import type { ThinkingCut } from '../../canonical/thinking-signature.ts';
 import type { ProtocolName, GenerationRequest, Warning } from '../../canonical/request.ts';
 import type { ProviderConfig } from '../../config/config.ts';
+import { refusesSomething } from '../../canonical/traits.ts';
 import { GatewayError } from '../../errors.ts';
 import type { ClientSide, Protocol } from '../../protocols/interface/protocol.ts';
 import type { ForwardedHeaders } from '../../protocols/interface/outline.ts';
@@ -134,7 +135,8 @@ function buildRelay(
   const url = urlOf(provider, protocol.name, given.endpoint) + forwarded.query;
   const traits = lessons?.traitsFor(target, protocol.name) ?? target.traits;
   const options = unstored && given.endpoint.does === 'generate' ? UNSTORED : undefined;
-  const isExact = provider.exactRelay === true || given.endpoint.does !== 'generate';
+  const isExact =
+    provider.exactRelay === true || given.endpoint.does !== 'generate' || !refusesSomething(traits);
   const ownHeaders = clientHeaders(forwarded, target);
   const passed = (isExact ? undefined : protocol.relay.fitHeaders?.(ownHeaders, traits)) ?? {
     headers: ownHeaders,
