@@ -19,7 +19,7 @@ export interface Lesson {
   learntAt: number;
 }
 
-interface Lessons {
+export interface Lessons {
   /** The target's traits with what was learnt for this protocol; the same object where that is nothing. */
   traitsFor(target: Target, protocol: ProtocolName): Traits;
   /** Undefined if the refusals say nothing new: asking again would end as before. */

@@ -8,10 +8,10 @@ import { scriptedProvider } from '../helpers/scripted-provider.ts';
 import { streamOf, wholeOf } from '../gateway/wire.ts';
 
 const CASES: readonly [what: string, mostFiles: number, question: Question][] = [
-  ['relayed, whole', 38, {}],
-  ['relayed, streamed', 42, { stream: true }],
-  ['translated, whole', 58, { protocol: 'messages' }],
-  ['translated, streamed', 63, { protocol: 'messages', stream: true }],
+  ['relayed, whole', 59, {}],
+  ['relayed, streamed', 64, { stream: true }],
+  ['translated, whole', 80, { protocol: 'messages' }],
+  ['translated, streamed', 86, { protocol: 'messages', stream: true }],
 ];
 
 it('one small request runs through few files', async () => {
