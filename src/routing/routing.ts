@@ -52,17 +52,19 @@ export interface Routing {
   loadPrices(): Promise<void>;
 }
 
-export function createRouting(options: {
+interface RoutingOptions {
   config: Config;
   clock: Clock;
   /** Called when this process learns of a failure or a recovery of a target. */
   onHealth?: ((key: string, shared: SharedHealth) => void) | undefined;
   /** Called when a refusal teaches this process something of a target, or it was wrong. */
   onLesson?: LessonListener | undefined;
-}): Routing {
-  const { clock, onHealth, onLesson } = options;
+}
+
+export function createRouting(options: RoutingOptions): Routing {
+  const { clock, onHealth } = options;
   const health = createHealth(clock, onHealth);
-  const lessons = createLessons({ clock, onLesson });
+  const lessons = createLessons(options);
   const models = createModelInfo();
   const affinity = createAffinity();
   const discovered = new Map<string, readonly string[]>();

@@ -31,7 +31,7 @@ export function pathOfSteps(steps: readonly (string | number)[]): string | undef
   let path = '';
   let inList = false;
   for (const step of steps) {
-    const name = String(step).replace(/^['"`(]+|['"`)]+$/g, '');
+    const name = String(step).replace(/^['"`(]{1,3}|['"`)]{1,3}$/g, '');
     if (name === '' || (path === '' && name === 'body')) continue;
     if (/^\d+$/.test(name)) {
       path += '[]';

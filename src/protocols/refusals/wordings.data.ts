@@ -27,7 +27,7 @@ function row(words: string, says: Wording['says'], flags = 'i'): Wording {
 function members(list: string): readonly Refusal[] {
   return list
     .split(/[,\n]+/)
-    .map((name) => pathOf(name.replace(/^[\s['"`]+|[\s\]'"`.]+$/g, '')))
+    .map((name) => pathOf(name.replace(/^[\s['"`]{1,4}|[\s\]'"`.]{1,4}$/g, '')))
     .filter((path) => path !== undefined)
     .flatMap(member);
 }
