@@ -5,7 +5,6 @@
 // last assistant turn stays the same when the conversation grows, since prompt caches and signatures go by it.
 import { pairCalls, type Warn } from './tool-pairing.ts';
 import type { DocumentPart, Message, Part, ReasoningPart, GenerationRequest, Warning } from './request.ts';
-import { encryptedInSignature } from './thinking-signature.ts';
 import type { Traits } from './traits.ts';
 import type { JsonValue } from './json.ts';
 import { append, wellFormed, wellFormedValue } from './json.ts';
@@ -27,13 +26,9 @@ export function repairHistory(
   const warn: Warn = (effect, field, detail) => {
     if (!warnings.some((known) => known.detail === detail)) warnings.push({ effect, field, detail });
   };
-  const reasoning: ReasoningRules = {
-    returns: (part) => rules.takesBack(part, traits),
-    // Other protocols' clients send what they have, also where nobody asks for it.
-    namesEncrypted: request.protocol === 'responses',
-  };
+  const returns = (part: ReasoningPart): boolean => rules.takesBack(part, traits);
   const tidy: Message[] = [];
-  const all = request.messages.map((message) => tidyMessage(message, reasoning, warn));
+  const all = request.messages.map((message) => tidyMessage(message, returns, warn));
   const last = all.findLast(
     ({ role, parts }) => role === 'user' || (role === 'assistant' && parts.length > 0),
   );
@@ -56,21 +51,17 @@ function isSame(messages: readonly Message[], before: readonly Message[]): boole
   return messages.length === before.length && messages.every((message, at) => message === before[at]);
 }
 
-interface ReasoningRules {
-  /** Whether the provider takes it back. */
-  returns: (part: ReasoningPart) => boolean;
-  /** What another provider encrypted is named where it is left out. */
-  namesEncrypted: boolean;
-}
+/** Whether the provider takes this reasoning back. */
+type Returns = (part: ReasoningPart) => boolean;
 
 /** The same message where all of it stays: no list is made for it. */
-function tidyMessage(message: Message, reasoning: ReasoningRules, warn: Warn): Message {
+function tidyMessage(message: Message, returns: Returns, warn: Warn): Message {
   const { parts } = message;
   let kept: Part[] | undefined;
   for (let at = 0; at < parts.length; at++) {
     const part = parts[at];
     if (part === undefined) continue;
-    const tidy = tidyPart(part, reasoning, warn);
+    const tidy = tidyPart(part, returns, warn);
     if (tidy === part) {
       kept?.push(part);
       continue;
@@ -82,9 +73,9 @@ function tidyMessage(message: Message, reasoning: ReasoningRules, warn: Warn): M
 }
 
 /** Undefined: it is left out. */
-function tidyPart(part: Part, { returns, namesEncrypted }: ReasoningRules, warn: Warn): Part | undefined {
+function tidyPart(part: Part, returns: Returns, warn: Warn): Part | undefined {
   if (part.type === 'reasoning' && !returns(part)) {
-    if (namesEncrypted && encryptedInSignature(part.signature ?? '') !== undefined)
+    if (part.fate === 'report')
       warn('dropped', 'messages.reasoning', 'reasoning that another provider encrypted was left out');
     else warn('quiet', 'messages.reasoning', 'reasoning that this provider does not take back was left out');
     return undefined;

@@ -18,6 +18,8 @@ export interface CacheKey {
 /** A prompt-cache mark on a part, a tool or the whole request. */
 export interface CacheMark {
   ttl?: '5m' | '1h';
+  /** A responses client set it: every responses provider gets it, whatever its traits are. */
+  breakpoint?: true;
 }
 
 export interface TextPart {
@@ -38,6 +40,8 @@ export interface ReasoningPart {
   signature?: string;
   /** Opaque data of a redacted block; `text` is then empty. */
   redacted?: string;
+  /** The client hands it back on purpose: leaving it out is reported. */
+  fate?: 'report';
 }
 
 export type MediaSource =
@@ -102,6 +106,8 @@ export interface NativePart {
   /** Its `type` on the wire. */
   kind: string;
   value: JsonObject;
+  /** Every other protocol leaves it out and reports it; without this its kind decides. */
+  fate?: 'report';
   at?: string;
 }
 
@@ -178,6 +184,8 @@ export interface NativeTool extends ToolMembers {
   /** Its `type` on the wire. */
   kind: string;
   name?: string;
+  /** The client runs it, but only its provider knows its arguments: other providers refuse the request. */
+  ofClient?: true;
   value: JsonObject;
 }
 
@@ -264,6 +272,8 @@ export interface GenerationRequest {
   /** messages' top-level `cache_control`. */
   cache?: CacheMark;
   cacheKey?: CacheKey;
+  /** Clients of this protocol set cache marks themselves: the gateway adds none. */
+  marksCache?: true;
   webSearch?: WebSearch;
   /** chat's legacy `functions`/`function_call` were used: the answer takes that form. */
   legacyFunctions?: true;

@@ -76,12 +76,6 @@ export function clientTool(tool: NativeTool): FunctionTool | undefined {
   return { type: 'function', name, description, parameters, strict, cache, native };
 }
 
-/** Whether the client runs the tool although only the provider knows its arguments. */
-export function isUnknownClientTool({ protocol, kind }: NativeTool): boolean {
-  if (protocol !== 'messages') return false;
-  return /^(?:bash|text_editor|memory|computer|browser_toolset|mcp_toolset)(?:_|$)/.test(kind);
-}
-
 /** A web search of any protocol; its settings are in the request's `webSearch`. */
 export function isWebSearch(tool: Tool): boolean {
   return tool.type === 'native' && /^web_search(?:_|$)/.test(tool.kind);

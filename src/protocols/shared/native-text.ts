@@ -41,8 +41,8 @@ function isOffered({ tool }: JsonObject, encoding: NativeTextContext): boolean {
 
 /** The text that replaces a block of another protocol; undefined: it is left out. */
 export function nativeText(part: NativePart, encoding: NativeTextContext): string | undefined {
-  const { protocol, kind, value, at } = part;
-  if (protocol === 'responses') {
+  const { kind, value, fate, at } = part;
+  if (fate === 'report') {
     encoding.warn('dropped', 'messages.native', `the provider has no ${kind}`);
     return undefined;
   }

@@ -4,13 +4,7 @@ import type { JsonObject, JsonValue } from '../../../canonical/json.ts';
 import type { FunctionTool, NativeField, NativeTool, Tool, ToolChoice } from '../../../canonical/request.ts';
 import type { EncodeContext } from '../../shared/encode-context.ts';
 import { refuse } from '../../shared/client.ts';
-import {
-  functionForCustom,
-  clientTool,
-  isUnknownClientTool,
-  isWebSearch,
-  isStrictSchema,
-} from '../../shared/function-tools.ts';
+import { functionForCustom, clientTool, isWebSearch, isStrictSchema } from '../../shared/function-tools.ts';
 
 export function encodeTools(encoding: EncodeContext): JsonObject[] {
   const wire: JsonObject[] = [];
@@ -85,7 +79,7 @@ function encodeNative(tool: NativeTool, index: number, encoding: EncodeContext):
   if (tool.protocol === 'chat') return tool.value;
   const known = clientTool(tool);
   if (known) return encodeFunction(known, encoding);
-  if (isUnknownClientTool(tool)) {
+  if (tool.ofClient === true) {
     refuse(`tools[${index}].type`, `${JSON.stringify(tool.kind)} cannot be carried to this provider`);
   }
   // A web search is encoded as `web_search_options`, where it is reported if it is left out.

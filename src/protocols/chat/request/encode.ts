@@ -176,13 +176,12 @@ const OF_RESPONSES: ReadonlyMap<string, string> = new Map([
 
 /** Returns the fields that have no like here. */
 function putShared(body: JsonObject, { request, traits }: EncodeContext): NativeField[] {
-  const { protocol, native } = request;
-  if (protocol !== 'responses') return native;
   const takesLogprobs = !traits.rejectFields.includes('logprobs');
   // OpenAI itself takes them only of answers that it stores.
   const takesMetadata = !traits.customTools && !traits.rejectFields.includes('metadata');
-  return native.filter((field) => {
+  return request.native.filter((field) => {
     const { path, value } = field;
+    if (field.protocol !== 'responses') return true;
     if (takesLogprobs && (path === 'top_logprobs' || asksForLogprobs(field))) {
       body.logprobs = true;
       if (path === 'top_logprobs') body.top_logprobs = value;

@@ -87,7 +87,7 @@ export function placeCacheMarks(prompt: Prompt, encoding: EncodeContext): void {
     !isMarked(prompt.system) &&
     !prompt.turns.some((turn) => isMarked(turn.content));
   if (!unmarked) return keepMost(prompt, most, encoding);
-  if (request.protocol === 'messages' || traits.promptCache === 'off') return;
+  if (request.marksCache === true || traits.promptCache === 'off') return;
   const { tools, system, turns } = prompt;
   if (isAtLeast({ tools, system, messages: turns }, traits.minCacheTokens)) addMarks(prompt);
 }

@@ -39,6 +39,9 @@ function decodeFunction(tool: JsonObject, at: string): FunctionTool {
   return decodeMembers(result, tool);
 }
 
+/** Types of tools that the client runs. */
+const OF_CLIENT = /^(?:bash|text_editor|memory|computer|browser_toolset|mcp_toolset)(?:_|$)/;
+
 function decodeTool(tool: JsonValue, at: string): Tool {
   if (!isObject(tool)) return refuse(at, 'must be an object');
   const { type } = tool;
@@ -46,6 +49,7 @@ function decodeTool(tool: JsonValue, at: string): Tool {
   const result: NativeTool = { type: 'native', protocol: 'messages', kind: type, value: tool };
   const name = text(tool.name);
   if (name !== undefined) result.name = name;
+  if (OF_CLIENT.test(type)) result.ofClient = true;
   return decodeMembers(result, tool);
 }
 

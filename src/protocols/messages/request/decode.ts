@@ -197,6 +197,7 @@ export function decodeRequest(value: JsonObject, source?: Buffer | string): Gene
     stream: value.stream === true,
     includeUsage: true,
     messages,
+    marksCache: true,
     native,
   };
   decodeLimits(value, request);

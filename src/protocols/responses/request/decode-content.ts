@@ -14,7 +14,7 @@ function textOf(value: JsonValue | undefined): string | undefined {
 }
 
 function withMark<P extends TextPart | ImagePart | DocumentPart>(part: P, source: JsonObject): P {
-  if (isObject(source.prompt_cache_breakpoint)) part.cache = {};
+  if (isObject(source.prompt_cache_breakpoint)) part.cache = { breakpoint: true };
   return part;
 }
 

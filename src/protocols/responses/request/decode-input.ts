@@ -79,7 +79,7 @@ const readMessage: ItemReader = (item, at, into) => {
 
 /** Items of tools that a provider ran, and those that nobody knows: kept for a provider of this protocol. */
 function addNative(value: JsonObject, kind: string, at: string, into: Conversation): void {
-  const part: Part = { type: 'native', protocol: 'responses', kind, value, at };
+  const part: Part = { type: 'native', protocol: 'responses', kind, value, fate: 'report', at };
   const isResult = kind.endsWith('_output') || kind.endsWith('_response');
   if (isResult) into.messages.push({ role: 'user', parts: [part] });
   else addOutput(part, into);
@@ -102,7 +102,7 @@ function decodeReasoning(item: JsonObject): ReasoningPart | 'unreadable' | undef
   if (typeof blob === 'string' && blob.startsWith(SEAL_MARK)) return 'unreadable';
   if (typeof blob === 'string' && blob !== '') {
     const signature = signatureOfEncrypted({ id: textOf(item.id), content: blob });
-    return openReasoning(blob) ?? { type: 'reasoning', text, signature };
+    return openReasoning(blob) ?? { type: 'reasoning', text, signature, fate: 'report' };
   }
   return text === '' ? undefined : { type: 'reasoning', text };
 }

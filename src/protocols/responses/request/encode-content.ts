@@ -12,9 +12,13 @@ function refusePart(at: string | undefined, why: string): never {
   return refuse(at ?? 'messages', why);
 }
 
-export function encodeMark(mark: CacheMark | undefined, encoding: EncodeContext): JsonObject {
+export function takesMark(mark: CacheMark, { traits }: EncodeContext): boolean {
+  return mark.breakpoint === true || traits.cacheMarks === 'prompt_cache_breakpoint';
+}
+
+function encodeMark(mark: CacheMark | undefined, encoding: EncodeContext): JsonObject {
   if (mark === undefined) return {};
-  if (encoding.request.protocol === 'responses' || encoding.traits.cacheMarks === 'prompt_cache_breakpoint') {
+  if (takesMark(mark, encoding)) {
     return { prompt_cache_breakpoint: { mode: 'explicit' } };
   }
   encoding.warn('quiet', 'messages.cache', 'the provider takes no cache marks');

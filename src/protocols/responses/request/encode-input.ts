@@ -15,7 +15,7 @@ import { withoutAttribution } from '../../shared/hints.ts';
 import type { EncodeContext } from '../../shared/encode-context.ts';
 import { nativeText } from '../../shared/native-text.ts';
 import { encodeCitation } from '../reply/citations.ts';
-import { encodeParts, lossOf } from './encode-content.ts';
+import { encodeParts, lossOf, takesMark } from './encode-content.ts';
 
 export const historyRules: HistoryRules = {
   takesBack: ({ signature }) => encryptedInSignature(signature ?? '') !== undefined,
@@ -52,13 +52,9 @@ export function encodeInput(encoding: EncodeContext): EncodedInput {
 function instructionsOf(message: Message, encoding: EncodeContext): string | undefined {
   const [part] = message.parts;
   if (message.role !== 'system' || message.developer || message.parts.length !== 1) return undefined;
-  if (part?.type !== 'text' || (part.cache !== undefined && marks(encoding))) return undefined;
+  if (part?.type !== 'text' || (part.cache && takesMark(part.cache, encoding))) return undefined;
   if (part.cache !== undefined) encoding.warn('quiet', 'messages.cache', 'the provider takes no cache marks');
   return withoutAttribution(part.text) || undefined;
-}
-
-function marks({ request, traits }: EncodeContext): boolean {
-  return request.protocol === 'responses' || traits.cacheMarks === 'prompt_cache_breakpoint';
 }
 
 /** One plain text is a string, the form that every server takes. */

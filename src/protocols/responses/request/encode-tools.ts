@@ -8,13 +8,7 @@ import type {
   Tool,
   ToolChoice,
 } from '../../../canonical/request.ts';
-import {
-  clientTool,
-  isStrictSchema,
-  isUnknownClientTool,
-  isWebSearch,
-  NO_ARGUMENTS,
-} from '../../shared/function-tools.ts';
+import { clientTool, isStrictSchema, isWebSearch, NO_ARGUMENTS } from '../../shared/function-tools.ts';
 import { refuseFormat, type EncodeContext } from '../../shared/encode-context.ts';
 import { refuse } from '../../shared/client.ts';
 
@@ -72,7 +66,7 @@ function encodeNative(tool: NativeTool, index: number, encoding: EncodeContext):
   if (tool.protocol === 'responses') return tool.value;
   const known = clientTool(tool);
   if (known !== undefined) return encodeFunction(known, encoding);
-  if (isUnknownClientTool(tool)) {
+  if (tool.ofClient === true) {
     refuse(`tools[${index}].type`, `${JSON.stringify(tool.kind)} cannot be carried to this provider`);
   }
   // What it is asked for stands in `webSearch`.

@@ -85,7 +85,9 @@ const LOGPROBS = 'message.output_text.logprobs';
 
 /** Log probabilities are asked for among what is included. */
 function putLogprobs(body: JsonObject, native: readonly NativeField[]): boolean {
-  const asked = native.some(({ path, value }) => path === 'logprobs' && value === true);
+  const asked = native.some(
+    (field) => field.protocol === 'chat' && field.path === 'logprobs' && field.value === true,
+  );
   if (!asked) return false;
   body.include = [LOGPROBS];
   const top = native.find(({ path }) => path === 'top_logprobs');
@@ -97,10 +99,11 @@ const OF_LOGPROBS: ReadonlySet<string> = new Set(['logprobs', 'top_logprobs']);
 
 /** Returns the fields that have no like here. */
 function putShared(body: JsonObject, text: JsonObject, { request }: EncodeContext): NativeField[] {
-  const hasLogprobs = request.protocol === 'chat' && putLogprobs(body, request.native);
-  return request.native.filter(({ protocol, path, value }) => {
+  const hasLogprobs = putLogprobs(body, request.native);
+  return request.native.filter((field) => {
+    const { path, value } = field;
     if (hasLogprobs && OF_LOGPROBS.has(path)) return false;
-    const place = protocol === 'chat' && Object.hasOwn(OF_CHAT, path) ? OF_CHAT[path] : undefined;
+    const place = field.protocol === 'chat' && Object.hasOwn(OF_CHAT, path) ? OF_CHAT[path] : undefined;
     if (place === undefined) return true;
     (place === 'text' ? text : body)[path] = value;
     return false;

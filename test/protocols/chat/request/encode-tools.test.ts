@@ -1,9 +1,15 @@
 import { describe, expect, test } from 'vitest';
-import type { Message, GenerationRequest, Tool, ToolChoice } from '../../../../src/canonical/request.ts';
+import type {
+  Message,
+  GenerationRequest,
+  NativeTool,
+  Tool,
+  ToolChoice,
+} from '../../../../src/canonical/request.ts';
 import { encode, dropped, refusal } from './encoded.ts';
 
 describe('tools', () => {
-  const native = (kind: string, name = 'web_search'): Tool => ({
+  const native = (kind: string, name = 'web_search'): NativeTool => ({
     type: 'native',
     protocol: 'messages',
     kind,
@@ -111,8 +117,10 @@ describe('tools', () => {
       { function: { name: 'bash', parameters: { properties: { command: {} } } } },
       { function: { name: 'edit' } },
     ]);
-    expect(refusal({ tools: [f, native('computer_20250124', 'computer')] }).param).toBe('tools[1].type');
-    expect(refusal({ tools: [native('mcp_toolset')] }).param).toBe('tools[0].type');
+    expect(
+      refusal({ tools: [f, { ...native('computer_20250124', 'computer'), ofClient: true }] }).param,
+    ).toBe('tools[1].type');
+    expect(refusal({ tools: [{ ...native('mcp_toolset'), ofClient: true }] }).param).toBe('tools[0].type');
   });
   test('strict is sent if the schema allows it', () => {
     expect(dropped({ tools: [{ ...f, strict: 'open' }] })).toEqual(['tools.strict']);

@@ -364,7 +364,7 @@ describe('cache marks', () => {
   it.each<[string, Partial<GenerationRequest>, Partial<Traits>]>([
     ['where they are off', chat, { promptCache: 'off' }],
     ['below the least size', chat, { promptCache: 'auto', minCacheTokens: 4096 }],
-    ['for messages clients', { ...chat, protocol: 'messages' }, { promptCache: 'auto' }],
+    ['for messages clients', { ...chat, marksCache: true }, { promptCache: 'auto' }],
   ])('are not added %s', (_, request, traits) => {
     expect(marks(request, traits)).toEqual([]);
   });
