@@ -116,7 +116,7 @@ export function buildRequest(
     dropped,
     changed,
     restore,
-    steps: eventSteps(inbound, target, restore, crossing),
+    steps: mayNeedSteps(target, inbound) ? eventSteps(inbound, restore, crossing) : undefined,
     pausing,
   };
 }
@@ -165,7 +165,7 @@ function buildRelay(
     dropped,
     changed,
     restore: NO_MAPPING,
-    steps: eventSteps(inbound, target, NO_MAPPING, false),
+    steps: mayNeedSteps(target, inbound) ? eventSteps(inbound, NO_MAPPING, false) : undefined,
     relayed: given.endpoint.does === 'relay' ? given.endpoint : undefined,
   };
 }
@@ -192,6 +192,10 @@ const NOT_STORED: Warning = {
 function refuseKept(path: string, { name }: ProviderConfig): never {
   const message = `${path}: it names what ${name} keeps for everyone who uses its key, so it is not passed on; send the content itself (where one account alone uses ${name}: shared_ids: true in its entry)`;
   throw new GatewayError('invalid_request', message, { param: path });
+}
+
+function mayNeedSteps({ provider }: Target, { needs }: Inbound): boolean {
+  return provider.repairTools && needs.tools;
 }
 
 const NONE_REFUSED: readonly PassedOver[] = [];

@@ -6,7 +6,6 @@ import type { Ids } from '../../ids.ts';
 import type { ReverseMapping } from '../../canonical/reverse-mapping.ts';
 import { CallRepairer } from '../../repair/call-repairer.ts';
 import { offeredTools } from '../../repair/offered-tools.ts';
-import type { Target } from '../../routing/catalog.ts';
 import type { Inbound } from '../inbound/read-request.ts';
 
 /** Gets the events that the provider's decoder makes of one answer, before names and tools are given their client's form. */
@@ -23,21 +22,12 @@ export interface EventStep {
 
 export type CreateEventStep = (ids: Ids) => EventStep;
 
-/** The steps of an answer, in their order; undefined: nobody asked for its events. */
-export function eventSteps(
-  inbound: Inbound,
-  { provider }: Target,
-  restore: ReverseMapping,
-  crossing: boolean,
-): readonly CreateEventStep[] | undefined {
-  return provider.repairTools && inbound.needs.tools ? callRepair(inbound, restore, crossing) : undefined;
-}
-
 /**
- * For requests that offer tools to a provider with `repair_tools`. An answer of the client's own protocol is relayed as it came where
+ * The steps of an answer, in their order; undefined: nobody asked for its events. The repair of calls is for requests that offer
+ * tools to a provider with `repair_tools`. An answer of the client's own protocol is relayed as it came where
  * it holds members that only its own bytes keep.
  */
-function callRepair(
+export function eventSteps(
   inbound: Inbound,
   { toolNames, customTools, structuredTool }: ReverseMapping,
   crossing: boolean,

@@ -94,7 +94,7 @@ function relayWhole(
 ): Outcome {
   headers.push('content-type', 'application/json');
   options.exchange.sink.send(200, headers, body);
-  const items = isObject(value) ? itemsToStore(value, options, deps) : undefined;
+  const items = options.inbound.storing && isObject(value) ? itemsToStore(value, options, deps) : undefined;
   return { status: 200, error: null, usage, items };
 }
 
