@@ -106,7 +106,12 @@ export async function startApp(options: AppOptions): Promise<App> {
     ready: deps.discovered,
     described: Promise.all([deps.discovered, priced]).then(() => undefined),
     status: () => statusOf(parts, { urls, since }),
-    controlHandlers: [linkHandler(parts, urls), ...liveHandlers(parts.live), metricsHandler(parts)],
+    controlHandlers: [
+      linkHandler(parts, urls),
+      ...liveHandlers(parts.live),
+      metricsHandler(parts),
+      lessonsHandler(parts),
+    ],
     reload,
     async stop(how) {
       watch?.close();
@@ -170,6 +175,11 @@ function linkHandler({ admin, peers }: Parts, urls: readonly string[]): ControlH
       };
     },
   };
+}
+
+/** What refusals taught of targets: `gateway models` and `explain` show it. */
+function lessonsHandler({ deps: { routing } }: Parts): ControlHandler {
+  return { method: 'GET', path: '/lessons', handle: () => routing.lessons.list() };
 }
 
 /** The page of this process alone; the supervisor merges the pages of its workers. */

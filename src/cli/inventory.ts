@@ -13,7 +13,11 @@ import type { RoutingQuery } from '../routing/resolve.ts';
 import type { ModelEntry } from '../routing/catalog.ts';
 import { createRouting, type Routing } from '../routing/routing.ts';
 import { SIM_MODELS } from '../sim/behaviours.ts';
+import { call } from '../control/client.ts';
+import type { Lesson } from '../routing/lessons.ts';
+import { snakeCase } from '../snake-case.ts';
 import type { Context } from './context.ts';
+import { runningGateways } from './running.ts';
 import { say } from './ui/lines.ts';
 import { clean } from './ui/style.ts';
 import { readConfig, readProviders, sayRead } from './read-config.ts';
@@ -148,4 +152,24 @@ export async function readStates(command: Command, context: Context): Promise<St
     const known = await store.listHealth(context.clock.now());
     return new Map(known.map(({ target, state }) => [target, state]));
   });
+}
+
+/** What the gateways that run with this configuration have learnt from refusals; nothing where none runs or answers. */
+export async function readLessons(command: Command, context: Context): Promise<readonly Lesson[]> {
+  const gateways = await runningGateways(await readConfig(command, context), context);
+  const found = await Promise.all(
+    gateways.map((gateway) => call(gateway, 'GET', '/lessons').catch(() => [])),
+  );
+  return found.flatMap((list) => (Array.isArray(list) ? (list as Lesson[]) : []));
+}
+
+/** `openai/gpt-9 (chat) refuses: reject_fields store, efforts low high`, and the words from which that was learnt. */
+export function lessonText({ target, protocol, traits, words }: Lesson): string {
+  const values = Object.entries(traits).map(([name, value]) => `${snakeCase(name)} ${valueText(value)}`);
+  return clean(`${target} (${protocol}): ${values.join(', ')}; it said: ${words}`);
+}
+
+function valueText(value: unknown): string {
+  if (Array.isArray(value)) return value.length === 0 ? 'none' : value.join(' ');
+  return typeof value === 'string' ? JSON.stringify(value) : String(value);
 }

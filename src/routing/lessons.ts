@@ -32,8 +32,10 @@ export interface Lessons {
   /** Back to what was known before: the request failed in spite of it. */
   unlearn(lesson: Lesson): void;
   list(): readonly Lesson[];
-  /** A lesson of another worker; undefined: it was forgotten. */
-  adopt(key: string, lesson: Lesson | undefined): void;
+  /** A lesson of another process. */
+  adopt(lesson: Lesson): void;
+  /** Another worker has taken a lesson back. */
+  forget(key: string): void;
   forgetAll(): void;
 }
 
@@ -106,7 +108,8 @@ export function createLessons({ clock, onLesson }: Options): Lessons {
       onLesson?.(key, before.get(lesson));
     },
     list: () => [...known.values()].filter(({ learntAt }) => clock.now() - learntAt < DAY_MS),
-    adopt: put,
+    adopt: (lesson) => put(keyOf(lesson.target, lesson.protocol), lesson),
+    forget: (key) => put(key, undefined),
     forgetAll: () => known.clear(),
   };
 }

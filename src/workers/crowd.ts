@@ -100,14 +100,30 @@ export function createCrowd(pool: () => Pool<Ready, WorkerProcess>, clock: Clock
       const { number, process } = worker;
       void process.exited.then(() => metrics.ended(number, process.pid, process.metrics));
     },
-    handlers: [
-      { method: 'GET', path: '/requests', handle: async () => mergeRecent(await askAll('GET /requests')) },
-      { method: 'GET', path: '/requests/new', open: (_request, send) => follow(send) },
-      { method: 'GET', path: '/live', open: (_request, send) => watch(send) },
-      linkHandler(pool),
-    ],
+    handlers: [...answersOf(askAll), ...streamsOfAll({ follow, watch }), linkHandler(pool)],
   };
   return crowd;
+}
+
+type AskAll = (name: string) => Promise<{ worker: Worker; value: unknown }[]>;
+
+function answersOf(askAll: AskAll): ControlHandler[] {
+  return [
+    { method: 'GET', path: '/requests', handle: async () => mergeRecent(await askAll('GET /requests')) },
+    { method: 'GET', path: '/lessons', handle: async () => anyOf(await askAll('GET /lessons')) },
+  ];
+}
+
+function streamsOfAll({ follow, watch }: Pick<Crowd, 'follow' | 'watch'>): ControlHandler[] {
+  return [
+    { method: 'GET', path: '/requests/new', open: (_request, send) => follow(send) },
+    { method: 'GET', path: '/live', open: (_request, send) => watch(send) },
+  ];
+}
+
+/** Workers share what they learn of targets. */
+function anyOf(answers: readonly { value: unknown }[]): unknown {
+  return answers[0]?.value ?? [];
 }
 
 /** Only the leader makes links. */

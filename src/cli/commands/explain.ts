@@ -11,6 +11,7 @@ import { type Context } from '../context.ts';
 import { clean, createStyle, printJson, printLines, widthOf, type Style } from '../ui/style.ts';
 import { wrapText } from '../ui/table.ts';
 import type { States } from '../inventory.ts';
+import type { Lessons } from '../../routing/lessons.ts';
 import { isObject, type JsonObject } from '../../canonical/json.ts';
 import type { Inbound } from '../../gateway/inbound/read-request.ts';
 
@@ -40,6 +41,8 @@ interface Verdict {
   why: string;
   /** Wire paths of the fields that a request to this target leaves out. */
   dropped: readonly string[];
+  /** What the running gateway has learnt from its refusals. */
+  learnt?: readonly string[];
 }
 
 async function runExplain(
@@ -48,12 +51,18 @@ async function runExplain(
   command: Command,
   context: Context,
 ): Promise<void> {
-  const { learnModels, readStates, withInventory } = await import('../inventory.ts');
+  const { learnModels, lessonText, readLessons, readStates, withInventory } = await import('../inventory.ts');
   const states = await readStates(command, context);
+  const lessons = await readLessons(command, context);
   const explained = await withInventory(command, context, async (inventory): Promise<Explanation> => {
     await learnModels(inventory, context);
-    const { query, droppedFor } = await readQuery(model, options.file, context.cwd);
-    const verdicts = judge(inventory.routing.resolve(query), droppedFor, states);
+    const { routing } = inventory;
+    for (const lesson of lessons) routing.lessons.adopt(lesson);
+    const { query, droppedFor } = await readQuery(model, options.file, context.cwd, routing.lessons);
+    const verdicts = judge(routing.resolve(query), droppedFor, states).map((verdict) => ({
+      ...verdict,
+      learnt: lessons.filter(({ target }) => target === verdict.target.key).map(lessonText),
+    }));
     const strategy = inventory.routing.model(model, null)?.strategy ?? 'priority';
     return { verdicts, strategy, protocol: options.file === undefined ? undefined : query.protocol };
   });
@@ -75,7 +84,12 @@ interface Query {
   droppedFor: (target: Target) => readonly string[];
 }
 
-async function readQuery(model: string, file: string | undefined, cwd: string): Promise<Query> {
+async function readQuery(
+  model: string,
+  file: string | undefined,
+  cwd: string,
+  lessons: Lessons,
+): Promise<Query> {
   if (file === undefined) {
     const { plainQuery } = await import('../inventory.ts');
     return { query: plainQuery(model), droppedFor: () => [] };
@@ -86,7 +100,7 @@ async function readQuery(model: string, file: string | undefined, cwd: string): 
   const forwarded = inbound.protocol.client.forwardedHeaders({}, '');
   return {
     query: routingQuery(inbound, { models: null, accountId: 0 }),
-    droppedFor: (target) => buildRequest(inbound, target, { forwarded, strict: false }).dropped,
+    droppedFor: (target) => buildRequest(inbound, target, { forwarded, strict: false, lessons }).dropped,
   };
 }
 
@@ -145,8 +159,9 @@ function reason(before: Target | undefined, lacks: readonly string[], state: str
   return drawback === undefined ? position : `${position}: ${drawback}`;
 }
 
-function describe({ target, role, why, dropped }: Verdict) {
-  return { provider: target.provider.name, model: target.model, role, why, dropped };
+function describe({ target, role, why, dropped, learnt = [] }: Verdict) {
+  const told = { provider: target.provider.name, model: target.model, role, why, dropped };
+  return learnt.length === 0 ? told : { ...told, learnt };
 }
 
 const LABELS = { answers: 'answers', next: 'then', never: 'not' } as const satisfies Record<
@@ -169,10 +184,11 @@ async function printVerdicts(
   const width = widthOf(stdout);
   const details = (text: string): string[] =>
     wrapText(text, width && Math.max(20, width - INDENT.length)).map((line) => style.dim(INDENT + line));
-  const lines = verdicts.flatMap(({ target, role, why, dropped }) => [
+  const lines = verdicts.flatMap(({ target, role, why, dropped, learnt = [] }) => [
     `${paints[role](LABELS[role].padEnd(7))}  ${style.bold(clean(target.key))}`,
     ...details(clean(why)),
     ...(dropped.length > 0 ? details(`leaves out: ${dropped.map(clean).join(', ')}`) : []),
+    ...learnt.flatMap((text) => details(`learnt from a refusal: ${text}`)),
   ]);
   printLines(stdout, [...wrapText(`${clean(model)}: strategy ${strategy}${read}`, width), ...lines]);
 }

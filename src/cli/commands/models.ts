@@ -4,7 +4,8 @@ import type { ModelEntry } from '../../routing/catalog.ts';
 import type { Context } from '../context.ts';
 import { clean, createStyle, formatShort, printJson, printLines, widthOf } from '../ui/style.ts';
 import type { Inventory, States } from '../inventory.ts';
-import { table, type Cell } from '../ui/table.ts';
+import type { Lesson } from '../../routing/lessons.ts';
+import { table, wrapText, type Cell } from '../ui/table.ts';
 
 export function defineModels(models: Command, context: Context): void {
   models
@@ -12,16 +13,17 @@ export function defineModels(models: Command, context: Context): void {
     .addHelpText('after', '\nExample:\n  gateway models --json')
     .action(async (options: { json?: boolean }, command: Command) => {
       const { modelJson } = await import('../../routing/catalog.ts');
-      const { listedModels, readStates, withInventory } = await import('../inventory.ts');
+      const { listedModels, readLessons, readStates, withInventory } = await import('../inventory.ts');
       const read = (inventory: Inventory): Promise<ModelEntry[]> => listedModels(inventory, context);
       const entries = await withInventory(command, context, read, { database: true });
       const states = await readStates(command, context);
+      const lessons = await readLessons(command, context);
       if (options.json)
         printJson(
           context,
           entries.map((entry) => modelJson(entry, states)),
         );
-      else await printModels(entries, states, context);
+      else await printModels(entries, { states, lessons }, context);
     });
 }
 
@@ -48,7 +50,16 @@ function listed(targets: readonly string[]): string {
   return targets.slice(0, MAX_TARGETS).join(', ') + (more > 0 ? ` and ${more} more` : '');
 }
 
-async function printModels(entries: readonly ModelEntry[], states: States, context: Context): Promise<void> {
+interface Known {
+  states: States;
+  lessons: readonly Lesson[];
+}
+
+async function printModels(
+  entries: readonly ModelEntry[],
+  { states, lessons }: Known,
+  context: Context,
+): Promise<void> {
   const { stdout, env } = context;
   const lines = table(
     entries,
@@ -67,5 +78,8 @@ async function printModels(entries: readonly ModelEntry[], states: States, conte
     ],
     { width: widthOf(stdout), style: await createStyle(stdout, env) },
   );
-  printLines(stdout, lines);
+  const { lessonText } = await import('../inventory.ts');
+  const width = widthOf(stdout);
+  const learnt = lessons.flatMap((lesson) => wrapText(`  ${lessonText(lesson)}`, width));
+  printLines(stdout, learnt.length === 0 ? lines : [...lines, 'Learnt from refusals, for a day:', ...learnt]);
 }

@@ -187,6 +187,7 @@ function callsOf(later: Later): Calls {
     reload: async () => (await later.app).reload(),
     'GET /requests': () => handle('GET', '/requests'),
     'GET /metrics': () => handle('GET', '/metrics'),
+    'GET /lessons': () => handle('GET', '/lessons'),
     'POST /admin/link': () => handle('POST', '/admin/link'),
   };
 }
