@@ -42,6 +42,8 @@ interface Supervisor {
   state: State;
   /** To be called when the admin API is turned off: its sessions end, and later workers do not turn it on. */
   adminOff: () => void;
+  /** What was learnt of targets holds for the configuration of then. */
+  forgetLessons: () => void;
 }
 
 interface State {
@@ -141,7 +143,8 @@ async function createSupervisor(opening: Opening, count: number): Promise<Superv
     state.sessions = newSessions();
     board.remove('admin');
   };
-  return { opening, count, pool, crowd, guard, state, adminOff };
+  const forgetLessons = (): void => board.remove('lessons');
+  return { opening, count, pool, crowd, guard, state, adminOff, forgetLessons };
 }
 
 /** Workers share the listener of one address. Once none is left that listens on port 0, the next ones would get another port, so from then
@@ -287,9 +290,10 @@ async function reload(supervisor: Supervisor, by: string): Promise<void> {
 }
 
 /** Uses a changed configuration. Address and database change only with a restart. */
-function take(next: Config, { state, guard, adminOff }: Supervisor): void {
+function take(next: Config, { state, guard, adminOff, forgetLessons }: Supervisor): void {
   const { admin, database, listen } = state.config;
   if (admin && !next.admin) adminOff();
+  forgetLessons();
   state.config = { ...next, database, listen: { ...listen, names: next.listen.names } };
   guard.refresh();
 }
