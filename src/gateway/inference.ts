@@ -59,7 +59,7 @@ export async function infer(arrival: Arrival, exchange: Exchange, deps: GatewayD
     };
     const trace = startTrace(admitted, deps.observers);
     exchange.admitted = true;
-    const ask = { ...build, ...limits, inbound, first, rest, lone, cancellation };
+    const ask = { inbound, build, limits, first, rest, lone, cancellation };
     const remembered = targets.length > 1 ? query : undefined;
     await answer(ask, { admission, exchange, readAt, remembered }, trace, deps);
   } catch (error) {
@@ -86,12 +86,13 @@ async function answer(
   trace: Trace,
   deps: GatewayDeps,
 ): Promise<void> {
-  const { inbound, first, references } = ask;
+  const { inbound, first, build } = ask;
   const silence = keepAliveInSilence({ inbound, first, admission, exchange, readAt }, trace, deps);
   try {
     const given = await askTargets(ask, trace, deps);
     const opened = silence.end();
     if (remembered !== undefined) deps.routing.remember(remembered, given.request.target);
+    const { references } = build;
     const options = { inbound, opened, references, answer: given, admission, exchange };
     trace.outcome = await respond(options, trace, deps);
     trace.estimatedInput = estimatedInput(trace.outcome, given, inbound);

@@ -29,9 +29,9 @@ export function readReply(
   }
   const { framing } = request.protocol.provider;
   if (!isWholeReply(reply, options.inbound.stream, framing)) return readStream(reply, request, asking);
-  const body = readBody(reply.body, options.maxReply);
+  const body = readBody(reply.body, options.limits.maxReply);
   if (body instanceof Promise || request.pausing !== undefined) return readTurn(body, request, asking);
-  return readWholeReply(body, request, options.maxValues);
+  return readWholeReply(body, request, options.limits.maxValues);
 }
 
 /** Of a provider that may pause its turns, the whole turn. */
@@ -41,9 +41,9 @@ async function readTurn(
   asking: Asking,
 ): Promise<CommittedReply> {
   const { options } = asking;
-  const whole = readWholeReply(await body, request, options.maxValues);
+  const whole = readWholeReply(await body, request, options.limits.maxValues);
   if (request.pausing !== undefined) {
-    whole.value = await wholeTurn(whole, continueTurn(request, asking), request, options);
+    whole.value = await wholeTurn(whole, continueTurn(request, asking), request, options.limits);
   }
   return whole;
 }
@@ -56,11 +56,11 @@ async function readStream(
   const { options, deps } = asking;
   const joiner = request.pausing?.createJoiner();
   const { framing } = request.protocol.provider;
-  const first = openFrames(reply.body, options, framing);
+  const first = openFrames(reply.body, options.limits, framing);
   const source =
     joiner === undefined
       ? first
-      : new ContinuedFrames(first, joiner, continueTurn(request, asking), options, framing);
+      : new ContinuedFrames(first, joiner, continueTurn(request, asking), options.limits, framing);
   if (options.inbound.stream) {
     const { usageAsked } = options.inbound;
     return {
@@ -69,7 +69,7 @@ async function readStream(
       source,
     };
   }
-  return { kind: 'folded', reply: await aggregateStream(source, request, deps.ids, options.maxReply) };
+  return { kind: 'folded', reply: await aggregateStream(source, request, deps.ids, options.limits.maxReply) };
 }
 
 /** Asks the target once more, with its own paused turn. */

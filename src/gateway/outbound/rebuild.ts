@@ -46,7 +46,7 @@ function withoutThinking(
 export function buildNext(asking: Asking, target: Target, room?: number): BuiltRequest | undefined {
   const { options } = asking;
   try {
-    return buildRequest(options.inbound, target, options, room);
+    return buildRequest(options.inbound, target, options.build, room);
   } catch (error) {
     if (error instanceof GatewayError) return passOver(target, error.message, asking);
     throw error;
