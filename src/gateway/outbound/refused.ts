@@ -41,7 +41,7 @@ export function learnFrom(
   message: string,
   asking: Asking,
 ): Taught | undefined {
-  if (!(error instanceof RefusedForm) || asking.options.strict) return undefined;
+  if (!(error instanceof RefusedForm) || asking.options.build.strict) return undefined;
   const { log, routing } = asking.deps;
   const { lessons } = routing;
   const { target, protocol } = request;
