@@ -203,7 +203,7 @@ const MESSAGES: Readonly<Record<string, Case>> = {
     changed: ['thinking', 'output_config'],
   },
   'adaptive where there are budgets alone': {
-    traits: {},
+    traits: { thinking: true },
     before: { max_tokens: 9000, thinking: { type: 'adaptive' } },
     after: { max_tokens: 9000, thinking: { type: 'enabled', budget_tokens: 8488 } },
     changed: ['thinking'],

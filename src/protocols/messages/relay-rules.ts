@@ -33,7 +33,7 @@ const thinking: RelayRule = ({ value, traits, set, drop }) => {
         `the budget was sent as effort ${fitted}`,
       );
     }
-  } else if (asked.type === 'adaptive' && !traits.thinkingAdaptive && traits.thinkingBudget) {
+  } else if (asked.type === 'adaptive' && isOfBudgets(traits)) {
     const most = typeof limit === 'number' ? limit - 512 : LEAST_BUDGET;
     if (most < LEAST_BUDGET) return drop(['thinking'], 'the limit leaves no room to think');
     set(['thinking'], { type: 'enabled', budget_tokens: Math.min(most, USUAL_BUDGET) }, 'sent with a budget');
@@ -41,6 +41,11 @@ const thinking: RelayRule = ({ value, traits, set, drop }) => {
     drop(['thinking'], 'this model cannot be kept from thinking');
   }
 };
+
+/** Only of a model that is known to think: for others these traits are a guess. */
+function isOfBudgets({ thinking, thinkingAdaptive, thinkingBudget }: Traits): boolean {
+  return thinking === true && !thinkingAdaptive && thinkingBudget;
+}
 
 const LEAST_BUDGET = 1024;
 const USUAL_BUDGET = 10_000;
