@@ -205,9 +205,14 @@ const NOT_OF_THE_BODY: ReadonlySet<string> = new Set([
 export function refusesSomething(traits: Traits): boolean {
   for (const name in traits) {
     const member = name as keyof Traits;
-    if (traits[member] !== DEFAULT_TRAITS[member] && !NOT_OF_THE_BODY.has(name)) return true;
+    if (!NOT_OF_THE_BODY.has(name) && !isDefault(traits[member], DEFAULT_TRAITS[member])) return true;
   }
   return false;
+}
+
+/** Lists are joined from several rows, so an empty one is made anew. */
+function isDefault(value: unknown, usual: unknown): boolean {
+  return value === usual || (Array.isArray(value) && Array.isArray(usual) && value.join() === usual.join());
 }
 
 // What a request asks of a model: found while it is validated, compared with what a target can do when it is routed.
