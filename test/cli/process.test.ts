@@ -60,7 +60,7 @@ async function until(stream: NodeJS.ReadableStream | null, pattern: RegExp): Pro
 /** Parts of Node that undici, pino, TLS, the start of programs and `performance` need. */
 const HEAVY = ['http2', 'worker_threads', 'tls', 'child_process', 'perf_hooks'];
 /** These hash the content of files, or the path of a socket. The other commands below do without `crypto`. */
-const HASHING = ['connect'];
+const HASHING = ['models', 'connect'];
 
 /** `serve` and `run` only tell their options. Those that hash come last: a part stays loaded for the lines that follow. */
 const LIGHT = [
@@ -71,8 +71,8 @@ const LIGHT = [
   ['connect', '--help'],
   ['keys', 'create', '--help'],
   ['keys', 'list'],
-  ['models'],
   ['sevre'],
+  ['models'],
   ['connect'],
 ];
 
