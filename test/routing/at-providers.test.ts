@@ -2,21 +2,8 @@
 import { describe, expect, it } from 'vitest';
 import type { JsonObject } from '../../src/canonical/json.ts';
 import type { Traits } from '../../src/canonical/traits.ts';
-import { PRESETS } from '../../src/config/presets/presets.ts';
-import { createModelInfo } from '../../src/routing/model-info.ts';
 import { translated } from '../translation/translated.ts';
-import { load } from '../config/folder.ts';
-
-const KEYS = Object.fromEntries(PRESETS.flatMap(({ keys }) => keys.map((name) => [name, 'k'])));
-
-function traitsAt(target: string, entry = '{}'): Traits {
-  const slash = target.indexOf('/');
-  const [name, model] = [target.slice(0, slash), target.slice(slash + 1)];
-  const own = name === 'azure' ? '{ base_url: "https://own.openai.azure.com/openai/v1" }' : entry;
-  const [provider] = load(`providers: { ${name}: ${own} }`, { env: KEYS }).providers;
-  if (provider === undefined) throw new Error(`${name} was left out`);
-  return createModelInfo().about(provider, model, undefined, 0).traits;
-}
+import { traitsAt } from './traits-at.ts';
 
 describe('a model at a well-known provider', () => {
   it.each<[string, Partial<Traits>]>([

@@ -229,9 +229,12 @@ describe('structured output of a model that has none', () => {
   it.each<[name: string, traits: Partial<Traits>]>([
     ['a model without forced tools', { forcedTools: 'never' }],
     ['a model without tools', { tools: false }],
-  ])('is refused if no tool can be forced: %s', (_, traits) => {
+  ])('is refused by chat, and asked of messages in words, if no tool can be forced: %s', (_, traits) => {
     expect(refused('messages', messages, { ...formless, ...traits })).toBe('output_config.format');
-    expect(refused('chat', chat, { ...formless, ...traits })).toBe('response_format');
+    const { body, dropped } = cross('chat', chat, { ...formless, ...traits });
+    expect(JSON.stringify(body.system)).toContain('JSON schema');
+    expect(body).not.toHaveProperty('tool_choice');
+    expect(dropped).toEqual([]);
   });
 });
 

@@ -22,6 +22,14 @@ export function isEffort(value: JsonValue | undefined): value is Effort {
   return (EFFORTS as readonly unknown[]).includes(value);
 }
 
+/** Thinking that nobody asked for may give way to a forced call. The effort of an answer (messages) asks for no thinking. */
+export function asksToThink(reasoning: Reasoning | undefined): boolean {
+  if (reasoning === undefined || reasoning.mode === 'off') return false;
+  const { mode, effort, budgetTokens, ofAnswer } = reasoning;
+  if (mode !== undefined || budgetTokens !== undefined) return true;
+  return ofAnswer !== true && effort !== undefined && effort !== 'none';
+}
+
 /** The effort that is asked for, in whatever form; undefined: nothing that an effort can express. */
 function askedEffort(reasoning: Reasoning): Effort | undefined {
   const { mode, effort, budgetTokens } = reasoning;
@@ -45,9 +53,12 @@ export function nearestEffort(effort: Effort, efforts: readonly Effort[]): Effor
 type ChosenEffort =
   /** Nothing is asked for, or the default does the same. */
   | { say: 'nothing' }
-  /** Thinking is asked for, and this model cannot do it. */
-  | { say: 'impossible' }
+  /** Thinking is asked for, and this model cannot do it, or the other way round. */
+  | { say: 'impossible'; why: string }
   | { say: 'effort'; effort: Effort; changed: boolean };
+
+const NOT_ON_REQUEST = 'this model does not think, or not on request';
+const NOT_OFF = 'this model cannot be kept from thinking';
 
 /** The effort to send to a model that takes efforts only. */
 export function chooseEffort(reasoning: Reasoning, traits: Traits): ChosenEffort {
@@ -55,7 +66,9 @@ export function chooseEffort(reasoning: Reasoning, traits: Traits): ChosenEffort
   if (asked === undefined) return { say: 'nothing' };
   const { efforts } = traits;
   if (traits.thinking === false || efforts.length === 0) {
-    return asked === 'none' ? { say: 'nothing' } : { say: 'impossible' };
+    if (asked !== 'none') return { say: 'impossible', why: NOT_ON_REQUEST };
+    const thinks = traits.thinking !== false && traits.thinksByDefault;
+    return thinks ? { say: 'impossible', why: NOT_OFF } : { say: 'nothing' };
   }
   const always = traits.thinkingOff === 'never';
   if (efforts.includes(asked) && !(asked === 'none' && always)) {
@@ -63,7 +76,9 @@ export function chooseEffort(reasoning: Reasoning, traits: Traits): ChosenEffort
   }
   if (asked === 'none' && !traits.thinksByDefault) return { say: 'nothing' };
   const effort = asked === 'none' ? least(efforts, always) : nearestEffort(asked, efforts);
-  return effort === undefined ? { say: 'impossible' } : { say: 'effort', effort, changed: true };
+  return effort === undefined
+    ? { say: 'impossible', why: NOT_ON_REQUEST }
+    : { say: 'effort', effort, changed: true };
 }
 
 /** The effort nearest to no thinking; `low` if thinking cannot be switched off. */

@@ -7,6 +7,7 @@ import type {
   GenerationRequest,
   NativeField,
   ProtocolName,
+  ResponseFormat,
   Tool,
   Warning,
 } from '../../canonical/request.ts';
@@ -150,6 +151,15 @@ const FORMAT_PATH = {
 
 export function refuseFormat({ request }: EncodeContext, problem: string): never {
   return refuse(FORMAT_PATH[request.protocol], problem);
+}
+
+const JSON_ONLY = 'Answer with one JSON object and nothing else: no explanation, no code fence.';
+
+/** The form of the answer, where it can only be asked for in words. */
+export function answerInWords(format: ResponseFormat): string {
+  if (format.type === 'json_object') return JSON_ONLY;
+  const about = format.description === undefined ? '' : ` It is this: ${format.description}`;
+  return `${JSON_ONLY}${about}\nThe object must fit this JSON schema:\n${JSON.stringify(format.schema)}`;
 }
 
 /** An end user's id, or its hash where it has more characters than the wire takes. */

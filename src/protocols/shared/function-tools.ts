@@ -1,8 +1,10 @@
 // Tools for providers that take functions only: client tools of the messages protocol, which a request names by type alone, get their
-// schema; a custom tool becomes a function with one string. Also whether a schema fits strict mode.
+// schema; a custom tool becomes a function with one string. Also whether a schema fits strict mode, and
+// whether a call can be forced.
 // https://docs.claude.com/en/docs/agents-and-tools/tool-use/overview
 import { type JsonObject, isObject, type JsonValue } from '../../canonical/json.ts';
-import type { FunctionTool, NativeTool, CustomTool, Tool } from '../../canonical/request.ts';
+import type { FunctionTool, NativeTool, CustomTool, Tool, ToolChoice } from '../../canonical/request.ts';
+import type { EncodeContext } from './encode-context.ts';
 
 /** The schema of a function without arguments. */
 export const NO_ARGUMENTS: JsonObject = { type: 'object', properties: {} };
@@ -153,4 +155,21 @@ function isStrictPart(schema: JsonValue | undefined): boolean {
     .filter(isObject)
     .flatMap((group) => Object.values(group));
   return [...inner, schema.items, schema.anyOf].every(isStrictPart);
+}
+
+export function callInWords(choice: ToolChoice, encoding: EncodeContext): string {
+  return choice.type === 'tool'
+    ? `In this answer you must call the tool ${encoding.toolName(choice.name)}.`
+    : 'In this answer you must call one of the tools.';
+}
+
+export function isForced(choice: ToolChoice | undefined): boolean {
+  if (choice?.type === 'allowed') return choice.mode === 'required';
+  return choice?.type === 'required' || choice?.type === 'tool';
+}
+
+/** `thinks`: the model does, in this request. */
+export function mayForceCalls(thinks: boolean, { traits }: EncodeContext): boolean {
+  const { forcedTools } = traits;
+  return forcedTools === 'always' || (forcedTools === 'not_thinking' && !thinks);
 }

@@ -120,7 +120,7 @@ function putReasoning(body: JsonObject, encoding: EncodeContext): void {
   }
   if (chosen.say === 'nothing') return;
   if (chosen.say === 'impossible') {
-    const why = 'this model does not think, or not on request';
+    const { why } = chosen;
     if (reasoning.mode !== undefined || reasoning.budgetTokens !== undefined)
       encoding.warn('dropped', 'reasoning', why);
     if (reasoning.effort !== undefined) encoding.warn('dropped', 'reasoning.effort', why);

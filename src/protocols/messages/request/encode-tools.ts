@@ -1,9 +1,16 @@
 // Tools and the choice among them, as a provider of this protocol takes them.
 import type { JsonObject } from '../../../canonical/json.ts';
 import type { FunctionTool, GenerationRequest, Tool, ToolChoice } from '../../../canonical/request.ts';
-import { isStrictSchema, isWebSearch, functionForCustom } from '../../shared/function-tools.ts';
+import {
+  callInWords,
+  isForced,
+  mayForceCalls,
+  isStrictSchema,
+  isWebSearch,
+  functionForCustom,
+} from '../../shared/function-tools.ts';
 import { cacheControl } from './cache.ts';
-import { refuseFormat, type EncodeContext } from '../../shared/encode-context.ts';
+import type { EncodeContext } from '../../shared/encode-context.ts';
 import { refuse } from '../../shared/client.ts';
 import { isRecursive, sanitise } from './json-schema.ts';
 
@@ -86,21 +93,17 @@ function webSearchTool(request: GenerationRequest, encoding: EncodeContext): Jso
 export interface EncodedTools {
   tools: JsonObject[];
   choice?: JsonObject;
+  /** What the choice demands and the model does not take as one. */
+  words?: string;
 }
 
-function encodeChoice(choice: ToolChoice, mayForce: boolean, encoding: EncodeContext): JsonObject {
-  const forced =
-    choice.type === 'required' ||
-    choice.type === 'tool' ||
-    (choice.type === 'allowed' && choice.mode === 'required');
-  if (forced && !mayForce) {
-    encoding.warn(
-      'changed',
-      'toolChoice',
-      'this model takes no forced call, at least while it thinks: sent as auto',
-    );
-    return { type: 'auto' };
-  }
+/** Where words alone are taken, a tool that must be called is the only one of the list. */
+function offersOne({ request, traits }: EncodeContext): boolean {
+  return request.toolChoice?.type === 'tool' && !traits.namedToolChoice;
+}
+
+function encodeChoice(choice: ToolChoice, encoding: EncodeContext): JsonObject {
+  if (offersOne(encoding)) return { type: 'any' };
   switch (choice.type) {
     case 'auto':
     case 'none':
@@ -120,13 +123,12 @@ function single(choice: JsonObject | undefined): JsonObject | undefined {
   return { ...(choice ?? { type: 'auto' }), disable_parallel_tool_use: true };
 }
 
-export function mayForceCalls(thinkingOn: boolean, encoding: EncodeContext): boolean {
-  const { forcedTools } = encoding.traits;
-  return forcedTools === 'always' || (forcedTools === 'not_thinking' && !thinkingOn);
-}
-
 function offered(request: GenerationRequest, encoding: EncodeContext): Tool[] {
   const { tools = [], toolChoice } = request;
+  if (toolChoice?.type === 'tool' && offersOne(encoding)) {
+    encoding.warn('changed', 'toolChoice', 'the one tool to call was sent alone');
+    return tools.filter((tool) => tool.name === toolChoice.name);
+  }
   if (toolChoice?.type !== 'allowed') return tools;
   encoding.warn('changed', 'toolChoice', 'the tools that are not allowed were left out of the list');
   const names = new Set(toolChoice.names);
@@ -147,33 +149,31 @@ export function encodeTools(thinkingOn: boolean, encoding: EncodeContext): Encod
     refuse('tool_choice', 'none of the tools can be carried to this provider');
   }
   if (tools.length === 0) return fromHistory(request, encoding);
-  let choice: JsonObject | undefined;
-  if (request.toolChoice !== undefined) {
-    choice = encodeChoice(request.toolChoice, mayForceCalls(thinkingOn, encoding), encoding);
-  }
-  if (request.parallelToolCalls === false || request.legacyFunctions === true) choice = single(choice);
-  return choice === undefined ? { tools } : { tools, choice };
-}
-
-export function rejectFormat(encoding: EncodeContext): never {
-  return refuseFormat(
-    encoding,
-    'this model gives no structured output for this schema and takes no forced tool',
-  );
+  const encoded: EncodedTools = { tools };
+  if (toolChoice !== undefined && isForced(toolChoice) && !mayForceCalls(thinkingOn, encoding)) {
+    encoding.warn(
+      'changed',
+      'toolChoice',
+      'this model takes no forced call, at least while it thinks: asked for in words',
+    );
+    encoded.choice = { type: 'auto' };
+    encoded.words = callInWords(toolChoice, encoding);
+  } else if (toolChoice !== undefined) encoded.choice = encodeChoice(toolChoice, encoding);
+  if (request.parallelToolCalls === false || request.legacyFunctions === true)
+    encoded.choice = single(encoded.choice);
+  return encoded;
 }
 
 /**
  * A tool that stands for a structured answer: the model must call it, or, where it has real tools too, any of them. Returns its
- * name on the wire; undefined where a call of another tool is forced anyway.
+ * name on the wire.
  */
 export function forceStructuredTool(
   format: { name?: string; description?: string; schema: JsonObject },
   encoded: EncodedTools,
   encoding: EncodeContext,
-): string | undefined {
-  if (encoding.traits.forcedTools === 'never' || encoding.traits.tools === false) rejectFormat(encoding);
+): string {
   const { choice } = encoded;
-  if (choice?.type === 'any' || choice?.type === 'tool') return undefined;
   const taken = new Set(encoded.tools.map((tool) => tool.name));
   let name = encoding.toolName(format.name ?? 'structured_output');
   while (taken.has(name)) name = `${name}_`;
@@ -183,7 +183,8 @@ export function forceStructuredTool(
     description: format.description ?? 'Give the final answer with this tool.',
     input_schema: inputSchema(format.schema),
   });
-  encoded.choice = others ? { type: 'any' } : { type: 'tool', name, disable_parallel_tool_use: true };
+  const named = encoding.traits.namedToolChoice ? { type: 'tool', name } : { type: 'any' };
+  encoded.choice = others ? { type: 'any' } : { ...named, disable_parallel_tool_use: true };
   encoding.warn('changed', 'responseFormat', 'sent as a forced tool');
   return name;
 }

@@ -7,6 +7,7 @@ import type { Traits } from '../../../canonical/traits.ts';
 import type { EncodedRequest } from '../../interface/bodies.ts';
 import { cacheControl, placeCacheMarks } from './cache.ts';
 import {
+  answerInWords,
   createEncodeContext,
   fitUser,
   leaveOutCacheKey,
@@ -14,14 +15,17 @@ import {
 } from '../../shared/encode-context.ts';
 import { isRecursive, sanitise } from './json-schema.ts';
 import type { WireTurn } from '../wire-types.ts';
-import { encodeReasoning, thinkingRoom, thinkingTakenOff, type Thinking } from './reasoning.ts';
 import {
-  encodeTools,
-  forceStructuredTool,
-  mayForceCalls,
-  rejectFormat,
-  type EncodedTools,
-} from './encode-tools.ts';
+  canBeOff,
+  encodeReasoning,
+  givingWay,
+  thinkingRoom,
+  thinkingTakenOff,
+  type Thinking,
+} from './reasoning.ts';
+import { asksToThink } from '../../shared/effort.ts';
+import { isForced, mayForceCalls } from '../../shared/function-tools.ts';
+import { encodeTools, forceStructuredTool, type EncodedTools } from './encode-tools.ts';
 import { encodeMessages, finishTurns, lacksThinking, stripLastThinking } from './encode-messages.ts';
 
 /** Where neither the client nor the model's facts give a limit: the field is required. */
@@ -44,7 +48,7 @@ function encodeMaxTokens(encoding: EncodeContext): number {
 function encodeSampling(body: JsonObject, thinkingOn: boolean, encoding: EncodeContext): void {
   const { request, traits } = encoding;
   const { temperature, topP, topK } = request;
-  if (traits.rejectsSampling || thinkingOn) {
+  if (traits.rejectsSampling || (thinkingOn && !traits.samplingWhileThinking)) {
     const reason = traits.rejectsSampling
       ? 'this model takes no sampling parameters'
       : 'not taken while thinking';
@@ -56,8 +60,9 @@ function encodeSampling(body: JsonObject, thinkingOn: boolean, encoding: EncodeC
     return;
   }
   if (temperature !== undefined) {
-    body.temperature = Math.min(1, temperature);
-    if (temperature > 1) encoding.warn('changed', 'temperature', `${temperature} was sent as 1`);
+    const most = Math.min(1, traits.maxTemperature);
+    body.temperature = Math.min(most, temperature);
+    if (temperature > most) encoding.warn('changed', 'temperature', `${temperature} was sent as ${most}`);
   }
   if (topP !== undefined) {
     if (traits.oneSamplingParameter && temperature !== undefined) {
@@ -106,8 +111,6 @@ function encodeIdentity(body: JsonObject, encoding: EncodeContext): void {
   leaveOutCacheKey(encoding, 'prompt caches have no key here');
 }
 
-const JSON_ONLY = 'Answer with one JSON object and nothing else: no explanation, no code fence.';
-
 interface Output {
   /** `output_config.format`. */
   format?: JsonObject;
@@ -128,31 +131,35 @@ function encodeFormat(
   thinking: Thinking,
   encoding: EncodeContext,
 ): Output {
-  const { responseFormat: format } = encoding.request;
+  const { request, traits } = encoding;
+  const { responseFormat: format } = request;
   if (format === undefined) return { thinking };
-  if (format.type === 'json_object') {
+  const inWords = (): Output => {
     encoding.warn('changed', 'responseFormat', 'asked for in words');
-    system.push({ type: 'text', text: JSON_ONLY });
+    system.push({ type: 'text', text: answerInWords(format) });
     return { thinking };
-  }
-  if (encoding.traits.structuredOutput !== false && !isRecursive(format.schema)) {
+  };
+  if (format.type === 'json_object') return inWords();
+  const takesSchemas = traits.structuredOutput !== false && traits.responseFormats.includes('json_schema');
+  const besideTools = traits.formatsWithTools || tools.tools.length === 0;
+  if (takesSchemas && besideTools && !isRecursive(format.schema)) {
     const schema = format.strict === 'open' ? format.schema : sanitise(described(format));
     return { format: { type: 'json_schema', schema }, thinking };
   }
-  const structuredTool = forceStructuredTool(format, tools, encoding);
-  if (structuredTool === undefined) {
+  if (isForced(request.toolChoice) && tools.choice !== undefined) {
     encoding.warn('dropped', 'responseFormat', 'a call of another tool is forced');
+    return { thinking };
   }
-  if (structuredTool === undefined || mayForceCalls(thinking.on, encoding))
-    return { structuredTool, thinking };
-  const off = thinkingTakenOff(thinking, encoding);
-  if (off.on) rejectFormat(encoding);
+  const mayForce = mayForceCalls(thinking.on, encoding);
+  if (traits.tools === false || !(mayForce || mayForceCalls(!canBeOff(traits), encoding))) return inWords();
+  const structuredTool = forceStructuredTool(format, tools, encoding);
+  if (mayForce) return { structuredTool, thinking };
   encoding.warn(
-    'dropped',
+    asksToThink(request.reasoning) ? 'dropped' : 'changed',
     'reasoning',
     'a structured answer is forced, which this model does not take while thinking',
   );
-  return { structuredTool, thinking: off };
+  return { structuredTool, thinking: thinkingTakenOff(thinking, encoding) };
 }
 
 /** Providers refuse thinking in a last assistant turn if the model does not think, or if the request turns thinking off. */
@@ -165,8 +172,9 @@ export function encodeRequest(request: GenerationRequest, model: string, traits:
   encoding.leaveOut(request.native);
   const { system, turns } = encodeMessages(encoding);
   const maxTokens = encodeMaxTokens(encoding);
-  const asked = encodeReasoning(maxTokens, lacksThinking(turns), encoding);
+  const asked = givingWay(encodeReasoning(maxTokens, lacksThinking(turns), encoding), encoding);
   const tools = encodeTools(asked.on, encoding);
+  if (tools.words !== undefined) system.push({ type: 'text', text: tools.words });
   const { format, structuredTool, thinking } = encodeFormat(system, tools, asked, encoding);
   if (refusesLastThinking(thinking, turns)) stripLastThinking(turns, encoding);
   // Providers refuse a prefill beside thinking, and beside a form of their own for the answer.

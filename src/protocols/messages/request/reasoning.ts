@@ -1,8 +1,10 @@
 // Thinking towards a model of this protocol: one table between efforts and budgets, and what each model takes.
 import type { JsonObject } from '../../../canonical/json.ts';
 import { EFFORTS, type Effort, type Reasoning } from '../../../canonical/request.ts';
-import { BUDGETS, effortOf } from '../../shared/effort.ts';
+import type { Traits } from '../../../canonical/traits.ts';
+import { asksToThink, BUDGETS, effortOf } from '../../shared/effort.ts';
 import type { EncodeContext } from '../../shared/encode-context.ts';
+import { isForced } from '../../shared/function-tools.ts';
 
 const LEAST_BUDGET = 1024;
 /** What stays for the answer itself where thinking takes nearly all of the client's limit. */
@@ -47,7 +49,8 @@ function thinkingOff(effort: Effort | undefined, encoding: EncodeContext): Think
   if (traits.thinking === false) return { on: false };
   if (traits.thinkingOff === 'never') {
     const result = withEffort({ on: traits.thinksByDefault }, 'low', encoding);
-    encoding.warn('changed', 'reasoning', 'this model cannot be kept from thinking');
+    const isLowest = result.effort !== undefined;
+    encoding.warn(isLowest ? 'changed' : 'dropped', 'reasoning', 'this model cannot be kept from thinking');
     return result;
   }
   const limit = traits.thinkingOff !== 'always' && (effort === 'xhigh' || effort === 'max');
@@ -67,6 +70,21 @@ export function thinkingTakenOff({ thinking }: Thinking, encoding: EncodeContext
   const { reasoning } = encoding.request;
   const wasBudget = reasoning?.ofAnswer !== true && thinking?.type === 'enabled';
   return thinkingOff(wasBudget ? undefined : reasoning?.effort, encoding);
+}
+
+/** All of it, and not between tool calls alone. */
+export function canBeOff({ thinkingOff }: Traits): boolean {
+  return thinkingOff === 'always' || thinkingOff === 'up_to_high';
+}
+
+/** Thinking that nobody asked for is switched off where the model takes no forced call beside it. */
+export function givingWay(thinking: Thinking, encoding: EncodeContext): Thinking {
+  const { request, traits } = encoding;
+  const { reasoning, toolChoice, tools = [] } = request;
+  if (!thinking.on || !canBeOff(traits) || traits.forcedTools !== 'not_thinking') return thinking;
+  if (!isForced(toolChoice) || tools.length === 0 || asksToThink(reasoning)) return thinking;
+  encoding.warn('changed', 'reasoning', 'switched off, since a call is forced');
+  return thinkingOff(reasoning?.effort, encoding);
 }
 
 function display({ display }: Reasoning): JsonObject {
@@ -123,8 +141,12 @@ function thinkingOn(reasoning: Reasoning, maxTokens: number, encoding: EncodeCon
   const { budgetTokens } = reasoning;
   const effort = reasoning.effort ?? (budgetTokens === undefined ? undefined : effortOf(budgetTokens));
   const asked = reasoning.mode === 'on' && budgetTokens !== undefined;
-  if (traits.thinkingAdaptive && !(asked && traits.thinkingBudget)) {
-    if (asked) encoding.warn('changed', 'reasoning.budgetTokens', 'sent as an effort');
+  const takesBudget = asked && traits.thinkingBudget;
+  if (traits.thinkingForm === 'adaptive' || (traits.thinkingAdaptive && !takesBudget)) {
+    if (asked && traits.efforts.length > 0)
+      encoding.warn('changed', 'reasoning.budgetTokens', 'sent as an effort');
+    else if (asked)
+      encoding.warn('dropped', 'reasoning.budgetTokens', 'this model thinks as much as it sees fit');
     return withEffort({ thinking: { type: 'adaptive', ...display(reasoning) }, on: true }, effort, encoding);
   }
   if (traits.thinkingBudget) {

@@ -627,12 +627,14 @@ describe("the answer's form", () => {
     expect(encode({ responseFormat: FORMAT }).restore.structuredTool).toBeUndefined();
   });
 
-  it('is refused where it can neither be given nor forced', () => {
-    expect(paramOf({ responseFormat: FORMAT }, { structuredOutput: false, forcedTools: 'never' })).toBe(
-      'response_format',
-    );
-    const stubborn = { structuredOutput: false, thinkingOff: 'never', thinksByDefault: true } as const;
-    expect(paramOf({ responseFormat: FORMAT }, stubborn)).toBe('response_format');
+  it.each<[string, Partial<Traits>]>([
+    ['takes no forced call', { forcedTools: 'never' }],
+    ['takes none while it thinks, and always thinks', { thinkingOff: 'never', thinksByDefault: true }],
+  ])('is asked for in words where the model %s', (_, traits) => {
+    const { body, restore } = encode({ responseFormat: FORMAT }, { structuredOutput: false, ...traits });
+    expect(JSON.stringify(body.system)).toContain('JSON schema');
+    expect(body).not.toHaveProperty('tools');
+    expect(restore.structuredTool).toBeUndefined();
   });
 
   it('moves the keywords that are not enforced into words, and never touches the schema that came', () => {
