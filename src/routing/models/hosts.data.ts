@@ -14,7 +14,11 @@ export const HOSTS: Readonly<Partial<Record<string, readonly ModelRow[]>>> = {
     // https://github.com/zed-industries/zed/issues/52000, https://github.com/dzhng/deep-research/issues/83
     {
       match: /^(?!gpt|o\d|codex)/,
-      traits: { rejectFields: ['prompt_cache_key', 'parallel_tool_calls'], systemRole: 'system' },
+      traits: {
+        rejectFields: ['prompt_cache_key', 'parallel_tool_calls'],
+        systemRole: 'system',
+        customTools: false,
+      },
     },
   ],
   deepseek: [
@@ -49,7 +53,14 @@ export const HOSTS: Readonly<Partial<Record<string, readonly ModelRow[]>>> = {
   moonshot: [
     // Values of sampling other than the fixed ones, and forced calls while it thinks, are a 400:
     // https://github.com/can1357/oh-my-pi/issues/1077
-    { match: /^kimi-(?:k2-[5-9]|k[3-9])/, traits: { forcedTools: 'not_thinking', rejectsSampling: true } },
+    {
+      match: /^kimi-(?:k2-[5-9]|k[3-9])/,
+      traits: {
+        forcedTools: 'not_thinking',
+        rejectsSampling: true,
+        rejectFields: ['presence_penalty', 'frequency_penalty'],
+      },
+    },
     { match: /^kimi-k2-[56]/, traits: SWITCHED },
   ],
   zai: [

@@ -14,19 +14,19 @@ const values = (path: string, ...taken: string[]): Refusal => ({ kind: 'values',
 const limit = (path: string, most: number): Refusal => ({ kind: 'limit', path, most });
 const value = (path: string, refused: string): Refusal => ({ kind: 'value', path, value: refused });
 
-const openai = (message: string, param: string | null = null, code: string | null = null): string =>
+export const openai = (message: string, param: string | null = null, code: string | null = null): string =>
   JSON.stringify({ error: { message, type: 'invalid_request_error', param, code } });
-const anthropic = (message: string): string =>
+export const anthropic = (message: string): string =>
   JSON.stringify({ type: 'error', error: { type: 'invalid_request_error', message } });
-const detail = (...loc: (string | number)[]): string =>
+export const detail = (...loc: (string | number)[]): string =>
   JSON.stringify({
     detail: [{ type: 'extra_forbidden', loc, msg: 'Extra inputs are not permitted', input: 1 }],
   });
-const gemini = (message: string): string =>
+export const gemini = (message: string): string =>
   JSON.stringify([{ error: { code: 400, message, status: 'INVALID_ARGUMENT' } }]);
-const minimax = (message: string): string =>
+export const minimax = (message: string): string =>
   JSON.stringify({ type: 'error', error: { type: 'bad_request_error', message, http_code: '400' } });
-const flat = (message: string, more: object = {}): string => JSON.stringify({ message, ...more });
+export const flat = (message: string, more: object = {}): string => JSON.stringify({ message, ...more });
 
 function row(name: string, body: string, ...says: Refusal[]): Worded {
   return { name, status: 400, body, says };
