@@ -9,6 +9,7 @@ import {
   isWebSearch,
   functionForCustom,
 } from '../../shared/function-tools.ts';
+import { objectRoot } from '../../shared/schema-root.ts';
 import { cacheControl } from './cache.ts';
 import type { EncodeContext } from '../../shared/encode-context.ts';
 import { refuse } from '../../shared/client.ts';
@@ -24,7 +25,8 @@ function inputSchema(parameters: JsonObject | undefined): JsonObject {
 }
 
 function encodeFunction(tool: FunctionTool, encoding: EncodeContext): JsonObject {
-  const schema = inputSchema(tool.parameters);
+  const isRootFree = encoding.traits.schemaRoot === 'any';
+  const schema = isRootFree ? inputSchema(tool.parameters) : objectRoot(tool.parameters);
   const asked = tool.strict === true || tool.strict === 'open';
   const strict = asked && encoding.traits.structuredOutput !== false && !isRecursive(schema);
   if (asked && !strict)

@@ -42,8 +42,21 @@ function encodeImage(part: ImagePart, encoding: EncodeContext): JsonObject {
       encoding.warn('changed', 'messages.image', `declared as ${source.mediaType}, is ${type}`);
     image.image_url = `data:${type};base64,${source.data}`;
   }
-  if (detail !== undefined) image.detail = detail;
+  const fitted = fitDetail(detail, encoding);
+  if (fitted !== undefined) image.detail = fitted;
   return { ...image, ...encodeMark(part.cache, encoding) };
+}
+
+function fitDetail(detail: string | undefined, encoding: EncodeContext): string | undefined {
+  const { imageDetail } = encoding.traits;
+  if (detail !== undefined && imageDetail === 'none') {
+    const effect = detail === 'auto' ? 'quiet' : 'dropped';
+    encoding.warn(effect, 'messages.image.detail', 'this server refuses it');
+    return undefined;
+  }
+  if (detail !== 'original' || imageDetail === 'original') return detail;
+  encoding.warn('changed', 'messages.image.detail', 'original was sent as high');
+  return 'high';
 }
 
 const EXTENSIONS: ReadonlyMap<string, string> = new Map([

@@ -8,16 +8,27 @@ import type {
   Tool,
   ToolChoice,
 } from '../../../canonical/request.ts';
-import { clientTool, isStrictSchema, isWebSearch, NO_ARGUMENTS } from '../../shared/function-tools.ts';
+import {
+  callInWords,
+  isForced,
+  mayForceCalls,
+  clientTool,
+  isStrictSchema,
+  isWebSearch,
+  NO_ARGUMENTS,
+} from '../../shared/function-tools.ts';
 import { refuseFormat, type EncodeContext } from '../../shared/encode-context.ts';
 import { refuse } from '../../shared/client.ts';
+import { objectRoot } from '../../shared/schema-root.ts';
 
 function encodeFunction(tool: FunctionTool, encoding: EncodeContext): JsonObject {
-  const { description, parameters } = tool;
+  const { description } = tool;
+  const parameters = encoding.traits.schemaRoot === 'object' ? objectRoot(tool.parameters) : tool.parameters;
   const wire: JsonObject = { type: 'function', name: encoding.toolName(tool.name) };
   if (description !== undefined) wire.description = description;
   wire.parameters = parameters ?? NO_ARGUMENTS;
-  const strict = strictnessOf(tool, encoding);
+  const isSame = parameters === tool.parameters;
+  const strict = strictnessOf(isSame ? tool : { ...tool, parameters }, encoding);
   if (strict !== undefined) wire.strict = strict;
   putMembers(tool, wire, 'tools[].function.', encoding);
   return wire;
@@ -115,34 +126,52 @@ function isHostedElsewhere(name: string, encoding: EncodeContext): boolean {
   return tool?.type === 'native' && tool.protocol !== 'responses' && clientTool(tool) === undefined;
 }
 
-/** `sent`: the tools that are left; without any, there is nothing to choose. */
+interface EncodedChoice {
+  choice?: JsonValue;
+  /** What the choice demands and the model does not take as one. */
+  words?: string;
+}
+
+/** `sent`: the tools that are left, of which it may keep one; without any, there is nothing to choose. */
 export function encodeToolChoice(
-  sent: readonly JsonObject[],
+  sent: JsonObject[],
+  thinking: boolean,
   encoding: EncodeContext,
-): JsonValue | undefined {
+): EncodedChoice {
   const { toolChoice: choice, tools } = encoding.request;
-  if (choice === undefined) return undefined;
+  if (choice === undefined) return {};
   if (choice.type === 'tool' && isHostedElsewhere(choice.name, encoding)) {
     refuse('tool_choice', `the tool ${JSON.stringify(choice.name)} cannot be carried to this provider`);
   }
   if (sent.length === 0) {
     if (choice.type === 'required' && tools !== undefined)
       refuse('tool_choice', 'none of the tools can be carried to this provider');
-    return undefined;
+    return {};
   }
-  return encodeChoice(choice, encoding);
+  if (isForced(choice) && !mayForceCalls(thinking, encoding)) {
+    encoding.warn(
+      'changed',
+      'toolChoice',
+      'this model takes no forced call, at least while it thinks: asked for in words',
+    );
+    const words = callInWords(choice, encoding);
+    return { choice: choice.type === 'allowed' ? allowed(choice.names, 'auto', encoding) : 'auto', words };
+  }
+  return { choice: encodeChoice(choice, sent, encoding) };
 }
 
-function encodeChoice(choice: ToolChoice, encoding: EncodeContext): JsonValue {
-  const mayForce = encoding.traits.forcedTools !== 'never';
-  if (choice.type === 'auto' || choice.type === 'none') return choice.type;
-  if (choice.type === 'allowed') {
-    const mode = choice.mode === 'required' && !mayForce ? 'auto' : choice.mode;
-    return { type: 'allowed_tools', mode, tools: choice.names.map((name) => toolRef(name, encoding)) };
-  }
-  if (mayForce) return choice.type === 'required' ? choice.type : toolRef(choice.name, encoding);
-  encoding.warn('changed', 'toolChoice', 'this model takes no forced call');
-  return 'auto';
+function allowed(names: readonly string[], mode: 'auto' | 'required', encoding: EncodeContext): JsonValue {
+  return { type: 'allowed_tools', mode, tools: names.map((name) => toolRef(name, encoding)) };
+}
+
+function encodeChoice(choice: ToolChoice, sent: JsonObject[], encoding: EncodeContext): JsonValue {
+  if (choice.type === 'allowed') return allowed(choice.names, choice.mode, encoding);
+  if (choice.type !== 'tool') return choice.type;
+  if (encoding.traits.namedToolChoice) return toolRef(choice.name, encoding);
+  const name = encoding.toolName(choice.name);
+  sent.splice(0, sent.length, ...sent.filter((tool) => tool.name === name));
+  encoding.warn('changed', 'toolChoice', 'the one tool to call was sent alone');
+  return 'required';
 }
 
 const FORMAT_NAME = 'structured_output';

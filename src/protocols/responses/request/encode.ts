@@ -1,11 +1,12 @@
 // The canonical request as a body for a responses provider. Nothing is stored there: what the next turn needs comes back from the
 // client, encrypted reasoning too. A pure function, with members in a fixed order, since prompt caches go by the bytes.
-import type { JsonObject } from '../../../canonical/json.ts';
+import type { JsonObject, JsonValue } from '../../../canonical/json.ts';
 import type { GenerationRequest, NativeField } from '../../../canonical/request.ts';
 import type { ReverseMapping } from '../../../canonical/reverse-mapping.ts';
 import type { Traits } from '../../../canonical/traits.ts';
 import type { EncodedRequest } from '../../interface/bodies.ts';
-import { chooseEffort } from '../../shared/effort.ts';
+import { asksToThink, chooseEffort } from '../../shared/effort.ts';
+import { isForced } from '../../shared/function-tools.ts';
 import {
   cacheKeyFor,
   createEncodeContext,
@@ -32,13 +33,16 @@ const REFUSABLE = {
 export function encodeRequest(request: GenerationRequest, model: string, traits: Traits): EncodedRequest {
   const encoding = createEncodeContext({ protocol: 'responses', request, traits, toolIds: traits.toolIds });
   const body: JsonObject = { model, ...encodeInput(encoding) };
-  putTools(body, encoding);
+  const reasoning = encodeReasoning(encoding);
+  const effort = givingWay(reasoning, encoding) ? 'none' : reasoning?.effort;
+  putTools(body, thinks(effort, encoding), encoding);
   const text: JsonObject = {};
   const structuredTool = putFormat(body, text, encoding);
   const others = putShared(body, text, encoding);
   if (Object.keys(text).length > 0) body.text = text;
   putLimit(body, encoding);
-  putReasoning(body, encoding);
+  if (effort === 'none') body.reasoning = { effort };
+  else if (reasoning !== undefined) body.reasoning = reasoning;
   putSampling(body, encoding);
   putIdentity(body, encoding);
   encoding.natives(others, body);
@@ -62,11 +66,33 @@ function includeOf({ include }: JsonObject): string[] {
   return own.includes(ENCRYPTED) ? own : [...own, ENCRYPTED];
 }
 
-function putTools(body: JsonObject, encoding: EncodeContext): void {
+/** Servers whose model is not known to think are not held to refuse a forced call beside an effort. */
+function thinks(effort: JsonValue | undefined, { traits }: EncodeContext): boolean {
+  if (effort === undefined) return traits.thinksByDefault;
+  return effort !== 'none' && (traits.thinking === true || traits.thinksByDefault);
+}
+
+/** Whether thinking that nobody asked for is switched off, since a call is forced that the model does not take beside it. */
+function givingWay(reasoning: JsonObject | undefined, encoding: EncodeContext): boolean {
+  const { request, traits } = encoding;
+  const canBeOff =
+    (traits.thinkingOff === 'always' || traits.thinkingOff === 'up_to_high') &&
+    (traits.efforts.includes('none') || traits.thinkingForm !== 'effort');
+  if (!canBeOff || traits.forcedTools !== 'not_thinking' || !thinks(reasoning?.effort, encoding))
+    return false;
+  const { toolChoice, tools = [] } = request;
+  if (!isForced(toolChoice) || tools.length === 0 || asksToThink(request.reasoning)) return false;
+  encoding.warn('changed', 'reasoning', 'switched off, since a call is forced');
+  return true;
+}
+
+function putTools(body: JsonObject, thinking: boolean, encoding: EncodeContext): void {
   const { parallelToolCalls, legacyFunctions } = encoding.request;
   const tools = encodeTools(encoding);
-  const choice = encodeToolChoice(tools, encoding);
+  const { choice, words } = encodeToolChoice(tools, thinking, encoding);
   if (tools.length === 0) return;
+  if (words !== undefined)
+    body.instructions = typeof body.instructions === 'string' ? `${body.instructions}\n\n${words}` : words;
   body.tools = tools;
   if (choice !== undefined) body.tool_choice = choice;
   // True is the default.
@@ -123,19 +149,19 @@ function putLimit(body: JsonObject, encoding: EncodeContext): void {
   body.max_output_tokens = limit;
 }
 
-function putReasoning(body: JsonObject, encoding: EncodeContext): void {
+function encodeReasoning(encoding: EncodeContext): JsonObject | undefined {
   const { reasoning } = encoding.request;
-  if (reasoning === undefined) return;
+  if (reasoning === undefined) return undefined;
   const chosen = chooseEffort(reasoning, encoding.traits);
   if (reasoning.mode === 'between_tools')
     encoding.warn('changed', 'reasoning', 'thinking between tool calls alone was sent as none');
-  if (chosen.say === 'nothing') return;
+  if (chosen.say === 'nothing') return undefined;
   if (chosen.say === 'impossible') {
-    const why = 'this model does not think, or not on request';
+    const { why } = chosen;
     if (reasoning.mode !== undefined || reasoning.budgetTokens !== undefined)
       encoding.warn('dropped', 'reasoning', why);
     if (reasoning.effort !== undefined) encoding.warn('dropped', 'reasoning.effort', why);
-    return;
+    return undefined;
   }
   const { effort } = chosen;
   if (chosen.changed) encoding.warn('changed', 'reasoning.effort', `sent as ${effort}`);
@@ -143,17 +169,21 @@ function putReasoning(body: JsonObject, encoding: EncodeContext): void {
     encoding.warn('changed', 'reasoning.budgetTokens', `sent as effort ${effort}`);
   // Its summary is all of the thinking that this protocol shows.
   const shown = effort !== 'none' && reasoning.hidden !== true;
-  body.reasoning = shown ? { effort, summary: 'auto' } : { effort };
+  return shown ? { effort, summary: 'auto' } : { effort };
 }
 
 function putSampling(body: JsonObject, encoding: EncodeContext): void {
   const { temperature, topP, topK } = encoding.request;
-  const { rejectsSampling, oneSamplingParameter } = encoding.traits;
+  const { rejectsSampling, oneSamplingParameter, maxTemperature } = encoding.traits;
   const why = 'this model takes no sampling parameters';
   if (temperature !== undefined) {
     // 1 is what the model does anyway.
     if (rejectsSampling) encoding.warn(temperature === 1 ? 'quiet' : 'dropped', 'temperature', why);
-    else body.temperature = temperature;
+    else {
+      body.temperature = Math.min(temperature, maxTemperature);
+      if (temperature > maxTemperature)
+        encoding.warn('changed', 'temperature', `${temperature} was sent as ${maxTemperature}`);
+    }
   }
   if (topP !== undefined) {
     if (rejectsSampling) encoding.warn(topP === 1 ? 'quiet' : 'dropped', 'topP', why);
