@@ -4,7 +4,7 @@ import type { ThinkingCut } from '../canonical/thinking-signature.ts';
 import type { Traits } from '../canonical/traits.ts';
 import type { ModelConfig, ProviderConfig } from '../config/config.ts';
 import { withoutKeys } from '../ids.ts';
-import { PROTOCOL_NAMES } from '../canonical/request.ts';
+import { PROTOCOL_NAMES, type ProtocolName } from '../canonical/request.ts';
 import { isLoopback } from '../loopback.ts';
 import type { Health } from './health.ts';
 import type { ModelInfo } from './model-info.ts';
@@ -24,6 +24,20 @@ export interface Target {
   price?: Price;
   /** Set for one request alone: its thinking is left out and reported. */
   withoutThinking?: ThinkingCut;
+  readonly made: Made;
+}
+
+/** Of each protocol, for whole answers and for streams. Lists are flat: name, value, name, value. */
+type UsualHeaders = Partial<Record<ProtocolName, { whole?: string[]; stream?: string[] }>>;
+
+/** What is the same in every request to a target and its answer, made when it is first needed (docs/decisions/0014). */
+interface Made {
+  readonly urls: Partial<Record<ProtocolName, string>>;
+  readonly forRelays: UsualHeaders;
+  /** With the headers that the protocol demands, which clients of another protocol do not send. */
+  readonly forTranslations: UsualHeaders;
+  /** The headers of an answer that name the target. */
+  names?: string[];
 }
 
 /** Provider -> the models that it reported. */
@@ -37,15 +51,23 @@ const MOST_MADE = 2000;
 const LONGEST_KEPT = 256;
 
 export function createTargets(models: ModelInfo, discovered: Discovered, now: number): TargetOf {
-  const made = new Map<string, Target>();
+  const all = new Map<string, Target>();
 
   function make(provider: ProviderConfig, name: string, model?: ModelConfig): Target {
     const key = `${provider.name}/${name}`;
-    const known = made.get(key);
+    const known = all.get(key);
     if (known !== undefined) return known;
     const upstream = model?.upstream ?? name;
-    const target = { key, provider, model: name, upstream, ...models.about(provider, upstream, model, now) };
-    remember(made, key, target);
+    const made: Made = { urls: {}, forRelays: {}, forTranslations: {} };
+    const target = {
+      key,
+      provider,
+      model: name,
+      upstream,
+      ...models.about(provider, upstream, model, now),
+      made,
+    };
+    remember(all, key, target);
     return target;
   }
 

@@ -119,6 +119,7 @@ export function target(key: string, traits: Partial<Traits> = {}, more: Partial<
     upstream: model,
     traits: { ...DEFAULT_TRAITS, ...traits },
     family: model,
+    made: { urls: {}, forRelays: {}, forTranslations: {} },
     ...more,
   };
 }

@@ -81,8 +81,8 @@ export function buildRequest(
   const { strict, recalled, references, lessons } = options;
   const traits = lessons?.traitsFor(target, name) ?? target.traits;
   const inbound = references?.translated ?? given;
-  const url = urlOf(target.provider, name);
-  const headers = headersFor(target.provider, name, inbound.stream);
+  const url = urlOf(target, name);
+  const headers = translationHeaders(target, name, inbound.stream);
   const decoded = inbound.decode();
   const { withoutThinking } = target;
   let asked = decoded;
@@ -132,7 +132,7 @@ function buildRelay(
   const { client } = given.protocol;
   const { inbound, lost } = references?.relayedTo(provider) ?? { inbound: given, lost: false };
   if (inbound.kept !== undefined && !provider.sharedIds) refuseKept(inbound.kept, provider);
-  const url = urlOf(provider, protocol.name, given.endpoint) + forwarded.query;
+  const url = urlOf(target, protocol.name, given.endpoint) + forwarded.query;
   const traits = lessons?.traitsFor(target, protocol.name) ?? target.traits;
   const options = unstored && given.endpoint.does === 'generate' ? UNSTORED : undefined;
   const isExact =
@@ -141,7 +141,7 @@ function buildRelay(
   const passed = (isExact ? undefined : protocol.relay.fitHeaders?.(ownHeaders, traits)) ?? {
     headers: ownHeaders,
   };
-  const headers = headersFor(provider, protocol.name, inbound.stream, passed.headers);
+  const headers = relayHeaders(target, protocol.name, inbound.stream, passed.headers);
   const fitted = isExact ? undefined : fitBody(inbound, traits, protocol.relay.rules);
   const { bytes, thinkingCut } = protocol.relay.rewrite(
     fitted?.body ?? inbound,
@@ -292,51 +292,34 @@ function refuseLosses(warnings: readonly Warning[], client: ClientSide, target: 
   throw new GatewayError('invalid_request', message, { param: refused[0] });
 }
 
-/** `forwarded`: the client's headers, if the provider has the same protocol. */
-export function headersFor(
-  provider: ProviderConfig,
-  protocol: ProtocolName,
-  stream: boolean,
-  forwarded?: readonly string[],
-): HeaderList {
-  if (forwarded === undefined) return usualHeaders(provider, protocol, stream, forTranslations);
-  const usual = usualHeaders(provider, protocol, stream, forRelays);
-  return forwarded.length === 0 ? usual : [...usual, ...forwarded];
-}
-
-/** The same string for each request, so that look-ups need not hash it again. */
-const urls = new WeakMap<ProviderConfig, Partial<Record<ProtocolName, string>>>();
-
-function urlOf(provider: ProviderConfig, name: ProtocolName, endpoint?: Inbound['endpoint']): string {
+/** `endpoint`: of a relayed request. */
+function urlOf({ provider, made }: Target, name: ProtocolName, endpoint?: Inbound['endpoint']): string {
   if (endpoint !== undefined && endpoint.does !== 'generate') {
     return providerUrl(provider, { protocol: name, path: endpoint.path });
   }
-  let known = urls.get(provider);
-  if (known === undefined) urls.set(provider, (known = {}));
-  return (known[name] ??= providerUrl(provider, { protocol: name, path: protocols[name].provider.path }));
+  return (made.urls[name] ??= providerUrl(provider, { protocol: name, path: protocols[name].provider.path }));
 }
 
-/** The same for every request to a provider, so made once: for whole answers, and for streams. */
-type UsualHeaders = Partial<Record<ProtocolName, { whole?: HeaderList; stream?: HeaderList }>>;
-type UsualLists = WeakMap<ProviderConfig, UsualHeaders>;
-
-const forRelays: UsualLists = new WeakMap();
-/** With the headers that the protocol demands, which clients of another protocol do not send. */
-const forTranslations: UsualLists = new WeakMap();
-
-function usualHeaders(
-  provider: ProviderConfig,
-  protocol: ProtocolName,
+/** `forwarded`: the client's headers, whose protocol is the provider's. */
+function relayHeaders(
+  { provider, made }: Target,
+  name: ProtocolName,
   stream: boolean,
-  known: UsualLists,
+  forwarded: readonly string[],
 ): HeaderList {
-  let lists = known.get(provider);
-  if (lists === undefined) known.set(provider, (lists = {}));
-  const kinds = (lists[protocol] ??= {});
-  return (kinds[stream ? 'stream' : 'whole'] ??= [
-    ...makeHeaders(provider, protocol, stream),
-    ...(known === forTranslations ? protocols[protocol].provider.requestHeaders : []),
-  ]);
+  const kinds = (made.forRelays[name] ??= {});
+  const usual = (kinds[stream ? 'stream' : 'whole'] ??= makeHeaders(provider, name, stream));
+  return forwarded.length === 0 ? usual : [...usual, ...forwarded];
+}
+
+function translationHeaders({ provider, made }: Target, name: ProtocolName, stream: boolean): HeaderList {
+  const kinds = (made.forTranslations[name] ??= {});
+  return (kinds[stream ? 'stream' : 'whole'] ??= headersFor(provider, name, stream));
+}
+
+/** Of a request that the gateway writes itself: with the headers that the protocol demands. */
+export function headersFor(provider: ProviderConfig, name: ProtocolName, stream: boolean): HeaderList {
+  return [...makeHeaders(provider, name, stream), ...protocols[name].provider.requestHeaders];
 }
 
 function makeHeaders(provider: ProviderConfig, protocol: ProtocolName, stream: boolean): HeaderList {

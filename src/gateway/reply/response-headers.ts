@@ -23,21 +23,13 @@ export function responseHeaders(
   return head;
 }
 
-/** The same for every request to a target, so made once. */
-const names = new WeakMap<Target, HeaderList>();
-
-function namesOf(target: Target): HeaderList {
-  let list = names.get(target);
-  if (list === undefined) {
-    list = [
-      'x-gateway-provider',
-      headerText(target.provider.name),
-      'x-gateway-model',
-      headerText(target.model),
-    ];
-    names.set(target, list);
-  }
-  return list;
+function namesOf({ provider, model, made }: Target): HeaderList {
+  return (made.names ??= [
+    'x-gateway-provider',
+    headerText(provider.name),
+    'x-gateway-model',
+    headerText(model),
+  ]);
 }
 
 /** Characters of a header's value, without the count of the names that it leaves out. */
