@@ -55,7 +55,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   'write-batch': [],
   folders: [],
   canonical: ROOT,
-  protocols: FLOOR_1,
+  protocols: [...FLOOR_1, 'repair'],
   store: FLOOR_1,
   config: FLOOR_1,
   control: FLOOR_1,

@@ -28,6 +28,7 @@ import { protocols } from '../src/protocols/registry.ts';
 import { createSplitter } from '../src/protocols/sse/splitter.ts';
 import { makeFrame } from '../src/protocols/sse/frame.ts';
 import { argumentsToObject, fitToolName } from '../src/protocols/shared/tool-names.ts';
+import { mendArguments } from '../src/repair/damaged-arguments.ts';
 import { fasterThanLinear, isDone } from './helpers/growth.ts';
 import { BOTH, type OneOfBoth, context, mover, NOTHING, send } from './translation/pipeline.ts';
 import { cross } from './translation/cross.ts';
@@ -39,7 +40,17 @@ vi.setConfig({ testTimeout: 120_000 });
 
 const SOURCE = join(import.meta.dirname, '..', 'src');
 /** Folders and files that read what strangers wrote. */
-const READERS = ['accounts', 'canonical', 'gateway', 'protocols', 'providers', 'routing', 'server', 'log.ts'];
+const READERS = [
+  'accounts',
+  'canonical',
+  'gateway',
+  'protocols',
+  'providers',
+  'repair',
+  'routing',
+  'server',
+  'log.ts',
+];
 
 function filesOf(path: string): string[] {
   if (path.endsWith('.ts')) return [path];
@@ -424,6 +435,7 @@ const ON_TEXT: Record<string, (text: string) => unknown> = {
     input.push(`{"a":"${text}`);
     return input.rest();
   },
+  'damaged arguments of the history': (text) => [mendArguments(text), mendArguments(`x{"a":"${text}`)],
   'arguments as an object': (text) => argumentsToObject(`{"a": 1.0, "b":${JSON.stringify(text)}}`),
   'a data URL': (text) =>
     crossed({ messages: [user([{ type: 'image_url', image_url: { url: `data:${text}` } }])] }),

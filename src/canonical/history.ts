@@ -15,6 +15,8 @@ export interface HistoryRules {
   takesBack(part: ReasoningPart, traits: Traits): boolean;
   /** A user turn that has only blank text counts as empty. */
   blankIsSilent: boolean;
+  /** The arguments of a call as its servers parse them; undefined: they are in order. */
+  mendArguments(text: string): string | undefined;
 }
 
 /** Returns the same request if its history needs no repair. */
@@ -28,7 +30,8 @@ export function repairHistory(
   };
   const returns = (part: ReasoningPart): boolean => rules.takesBack(part, traits);
   const tidy: Message[] = [];
-  const all = request.messages.map((message) => tidyMessage(message, returns, warn));
+  const mend = (part: Part): Part => mendCall(part, rules, warn);
+  const all = request.messages.map((message) => tidyMessage(message, returns, mend, warn));
   const last = all.findLast(
     ({ role, parts }) => role === 'user' || (role === 'assistant' && parts.length > 0),
   );
@@ -55,13 +58,19 @@ function isSame(messages: readonly Message[], before: readonly Message[]): boole
 type Returns = (part: ReasoningPart) => boolean;
 
 /** The same message where all of it stays: no list is made for it. */
-function tidyMessage(message: Message, returns: Returns, warn: Warn): Message {
+function tidyMessage(
+  message: Message,
+  returns: Returns,
+  mend: (part: Part) => Part,
+  warn: Warn,
+): Message {
   const { parts } = message;
   let kept: Part[] | undefined;
   for (let at = 0; at < parts.length; at++) {
     const part = parts[at];
     if (part === undefined) continue;
-    const tidy = tidyPart(part, returns, warn);
+    const whole = tidyPart(part, returns, warn);
+    const tidy = whole && mend(whole);
     if (tidy === part) {
       kept?.push(part);
       continue;
@@ -84,6 +93,15 @@ function tidyPart(part: Part, returns: Returns, warn: Warn): Part | undefined {
   const whole = wellFormedPart(part);
   if (whole !== part) warn('quiet', 'messages', 'halves of surrogate pairs were replaced');
   return whole;
+}
+
+/** What a model wrote as arguments, and nobody could parse, would end every later request of the conversation. */
+function mendCall(part: Part, rules: HistoryRules, warn: Warn): Part {
+  if (part.type !== 'tool_call' || part.custom === true) return part;
+  const mended = rules.mendArguments(part.arguments);
+  if (mended === undefined) return part;
+  warn('changed', 'messages.toolCall', 'arguments that are no JSON object were made one');
+  return { ...part, arguments: mended };
 }
 
 /** A user's turn without a word. */

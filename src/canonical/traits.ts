@@ -74,6 +74,8 @@ export interface Traits {
   lateSystem: 'system' | 'user';
 
   // -- both wires --
+  /** Refuses a conversation with arguments of a call that are no JSON object. Translations always make them one, relays here. */
+  strictArguments: boolean;
   /** Takes images by http(s) URL. */
   imageUrl: boolean;
   /** Takes PDFs. */
@@ -157,6 +159,7 @@ export const DEFAULT_TRAITS: Traits = {
   reasoningFill: '',
   contentLists: true,
   lateSystem: 'system',
+  strictArguments: false,
   imageUrl: true,
   pdfInput: true,
   imageDetail: 'usual',

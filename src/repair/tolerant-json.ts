@@ -1,6 +1,6 @@
 // JSON as local models write it: single quotes, bare names, commas and brackets too many or missing, Python's constants, an end that
 // was cut off. One pass over the text, whatever it is.
-import type { JsonObject, JsonValue } from '../canonical/json.ts';
+import { isObject, type JsonObject, type JsonValue } from '../canonical/json.ts';
 
 /** Levels of nesting; deeper text is no call. */
 const MAX_DEPTH = 128;
@@ -23,6 +23,22 @@ export function readTolerant(text: string): Tolerant | undefined {
   }
 }
 
+/** An object with members in quotes, or an empty one: a name of a command before it is no JSON. */
+const OPENING = /\{\s*["'}]/;
+
+/** The first object with members, whatever stands before and behind it: a sentence, a code fence, another object. */
+export function readTolerantWithin(text: string): JsonValue | undefined {
+  const start = text.search(OPENING);
+  if (start === -1) return undefined;
+  const reader = new Reader(text, start);
+  try {
+    return reader.firstObject();
+  } catch (error) {
+    if (error instanceof Unreadable) return undefined;
+    throw error;
+  }
+}
+
 class Unreadable extends Error {}
 
 const CONSTANTS: ReadonlyMap<string, JsonValue> = new Map<string, JsonValue>([
@@ -32,9 +48,14 @@ const CONSTANTS: ReadonlyMap<string, JsonValue> = new Map<string, JsonValue>([
   ['False', false],
   ['null', null],
   ['None', null],
+  ['undefined', null],
+  ['NaN', null],
+  ['Infinity', null],
+  ['-Infinity', null],
 ]);
 const NUMBER = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y;
 const WORD = /[\p{L}_$][\p{L}\p{N}_$-]*/uy;
+const CONSTANT = /-?[\p{L}_$][\p{L}\p{N}_$-]*/uy;
 const SPACE = /\s*/y;
 const STRAY = /[\s,\]}]*$/y;
 const ESCAPES: Readonly<Record<string, string>> = { b: '\b', f: '\f', n: '\n', r: '\r', t: '\t' };
@@ -43,15 +64,27 @@ const PLAIN = /[^"'\\]*/y;
 
 class Reader {
   readonly #text: string;
-  #at = 0;
+  #at: number;
   cut: Tolerant['cut'];
 
-  constructor(text: string) {
+  constructor(text: string, at = 0) {
     this.#text = text;
+    this.#at = at;
   }
 
   isAtEnd(): boolean {
     return this.#match(STRAY) !== undefined && this.#at === this.#text.length;
+  }
+
+  /** Past empty ones: servers begin a call with `{}` and send the whole one behind it. */
+  firstObject(): JsonValue {
+    let object = this.value(0);
+    while (isObject(object) && Object.keys(object).length === 0) {
+      this.#match(/[^{]*/y);
+      if (this.#at === this.#text.length) break;
+      object = this.value(0);
+    }
+    return object;
   }
 
   value(depth: number): JsonValue {
@@ -63,7 +96,7 @@ class Reader {
     if (first === '"' || first === "'") return this.#string(first);
     const number = this.#match(NUMBER);
     if (number !== undefined) return Number(number);
-    const constant = CONSTANTS.get(this.#match(WORD) ?? '');
+    const constant = CONSTANTS.get(this.#match(CONSTANT) ?? '');
     if (constant === undefined) throw new Unreadable();
     return constant;
   }

@@ -239,7 +239,7 @@ describe('messages', () => {
     const half = 'a\ud83c';
     const { messages, warnings } = run([
       user(text(half), { type: 'document', source: { kind: 'parts', parts: [text(half)] } }),
-      assistant(text('🎉'), { ...call('a'), arguments: half }),
+      assistant(text('🎉'), { ...call('a'), arguments: `{"a":"${half}"}` }),
       user(result('a', [text(half)])),
     ]);
     const spelt = JSON.stringify(messages);

@@ -73,10 +73,12 @@ export const LOCAL: readonly Preset[] = [
     keys: [],
     auth: 'protocol',
     localPort: 8000,
+    // It parses the arguments for the template: https://github.com/vllm-project/vllm/issues/43995
     traits: {
       ...TEMPLATE,
       reasoningField: 'reasoning',
       strictAlternation: true,
+      strictArguments: true,
       pdfInput: false,
       topK: true,
     },

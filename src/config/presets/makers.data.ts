@@ -66,6 +66,7 @@ export const MAKERS: readonly Preset[] = [
     // https://github.com/datapizza-labs/datapizza-ai/issues/98
     traits: {
       toolIds: 'mistral',
+      strictArguments: true,
       prefill: false,
       userAfterTool: false,
       streamUsage: false,
@@ -158,12 +159,14 @@ export const MAKERS: readonly Preset[] = [
     keys: ['MINIMAX_API_KEY'],
     auth: 'bearer',
     defaultModel: 'MiniMax-M3',
-    // Late system text is a 400: https://github.com/QwenLM/qwen-code/issues/11834 and others
+    // Late system text is a 400: https://github.com/QwenLM/qwen-code/issues/11834 and others; so are damaged arguments:
+    // https://github.com/earendil-works/pi/issues/5468
     traits: {
       thinkingForm: 'adaptive',
       reasoningField: 'reasoning_content',
       replayReasoning: 'tool_turns',
       strictAlternation: true,
+      strictArguments: true,
       pdfInput: false,
       maxTemperature: 1,
     },

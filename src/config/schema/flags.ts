@@ -57,6 +57,7 @@ const FLAGS = {
   reasoningFill: text('is not a text', 'write one, like " "', /^[^]{0,100}$/),
   contentLists: TRUTH,
   lateSystem: choice('system', 'user'),
+  strictArguments: TRUTH,
   imageUrl: TRUTH,
   pdfInput: TRUTH,
   imageDetail: choice('none', 'usual', 'original'),

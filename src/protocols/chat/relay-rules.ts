@@ -1,5 +1,6 @@
 // What a chat request is changed in before it is relayed to a server that would refuse it.
 import { isObject, type JsonObject, type JsonValue } from '../../canonical/json.ts';
+import { chatArguments } from '../shared/relay/arguments.ts';
 import { objectsIn, type Fitting, type RelayRule } from '../shared/relay/fit.ts';
 import {
   fittedEffort,
@@ -220,4 +221,5 @@ export const RELAY_RULES: readonly RelayRule[] = [
   responseFormat,
   objectRoots(['function', 'parameters']),
   messages,
+  chatArguments,
 ];

@@ -3,6 +3,7 @@ import { isObject } from '../../canonical/json.ts';
 import { isEffort, effortOf } from '../shared/effort.ts';
 import type { Warning } from '../../canonical/request.ts';
 import type { Traits } from '../../canonical/traits.ts';
+import { messagesInputs } from '../shared/relay/arguments.ts';
 import { objectsIn, type FittedHeaders, type RelayRule } from '../shared/relay/fit.ts';
 import {
   fittedEffort,
@@ -84,6 +85,7 @@ export const RELAY_RULES: readonly RelayRule[] = [
   forcedCalls,
   objectRoots(['input_schema']),
   lateSystem,
+  messagesInputs,
 ];
 
 const BETA = 'anthropic-beta';

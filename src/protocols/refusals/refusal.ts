@@ -34,7 +34,9 @@ export type Rule =
   | 'one_sampling_parameter'
   | 'custom_tools'
   | 'prefill'
-  | 'image_detail';
+  | 'image_detail'
+  /** Arguments of a call in the history that are no JSON object. */
+  | 'call_arguments';
 
 export type Refusal =
   /** The member is not known, or not taken, whatever its value. */

@@ -89,6 +89,22 @@ const EFFORT = 'reasoning_effort';
 
 const isEffortPath = (path: string | undefined): boolean => path !== undefined && /effort/.test(path);
 
+/** What parsers say of a text within a request that is JSON itself. */
+const ARGUMENTS: readonly Wording[] = [
+  row(
+    'invalid (?:function|tool call) arguments|parse (?:tool call|function) arguments|(?:function\\.|input\\[\\d{1,6}\\]\\.)arguments.{0,80}\\b(?:json|valid|object|string|dict)',
+    is('call_arguments'),
+  ),
+  row(
+    'line \\d{1,6} column \\d{1,9} \\(char \\d|\\[json\\.exception\\.parse_error|item pairs from a mapping|unknown method: items',
+    is('call_arguments'),
+  ),
+  row(
+    '(?:tool_use|toolUse)\\.input.{0,20}(?:is invalid|should be a valid dictionary|must be|json object)',
+    is('call_arguments'),
+  ),
+];
+
 /** Conditions: they name members too, and mean a pair of them, so they come first. */
 const CONDITIONS: readonly Wording[] = [
   row(
@@ -238,7 +254,7 @@ const MEMBERS: readonly Wording[] = [
 ];
 
 /** In this order: a condition over a value, a value over a limit, a limit over a member. */
-export const WORDINGS: readonly Wording[] = [...CONDITIONS, ...VALUES, ...LIMITS, ...MEMBERS];
+export const WORDINGS: readonly Wording[] = [...ARGUMENTS, ...CONDITIONS, ...VALUES, ...LIMITS, ...MEMBERS];
 
 function joined(list: string | undefined, name: string | undefined): readonly Refusal[] {
   const path = pathOf(`${list ?? ''}[0].${name ?? ''}`);

@@ -1,5 +1,6 @@
 // What a responses request is changed in before it is relayed to a server that would refuse it.
 import { isObject } from '../../canonical/json.ts';
+import { responsesArguments } from '../shared/relay/arguments.ts';
 import { objectsIn, type RelayRule } from '../shared/relay/fit.ts';
 import {
   fittedEffort,
@@ -57,4 +58,5 @@ export const RELAY_RULES: readonly RelayRule[] = [
   forcedCalls,
   objectRoots(['parameters']),
   imageDetail,
+  responsesArguments,
 ];

@@ -36,6 +36,7 @@ const WIRE_TRAITS = [
   'reasoningFill',
   'contentLists',
   'lateSystem',
+  'strictArguments',
   'imageUrl',
   'pdfInput',
   'responseFormats',

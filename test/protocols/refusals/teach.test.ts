@@ -40,6 +40,7 @@ const TAUGHT: Readonly<Record<string, Partial<Traits>>> = {
   'Perplexity, roles': { strictAlternation: true },
   'Anthropic, a level': { efforts: ['none', 'low', 'medium', 'high', 'xhigh', 'max'] },
   'Anthropic, a pair': { oneSamplingParameter: true },
+  'vLLM, damaged arguments': { strictArguments: true },
   'Anthropic, a beta': { rejectFields: ['anthropic-beta=context-management-2025-06-27'] },
 };
 

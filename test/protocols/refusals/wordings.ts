@@ -627,7 +627,6 @@ export const WORDED: readonly Worded[] = [
     minimax('invalid params, tool type custom not supported (2013)'),
     rule('custom_tools'),
   ),
-  row('MiniMax, arguments', minimax('invalid params, invalid function arguments json string (2013)')),
   row(
     'MiniMax, a result without a call',
     minimax("invalid params, tool result's tool id(call_1) not found (2013)"),
@@ -943,6 +942,73 @@ export const WORDED: readonly Worded[] = [
       'max_tokens: 64000 > 32000, which is the maximum allowed number of output tokens for claude-opus-4-1',
     ),
     limit('max_tokens', 32_000),
+  ),
+  row(
+    'MiniMax, damaged arguments',
+    minimax('invalid params, invalid function arguments json string, tool_call_id: call_1 (2013)'),
+    rule('call_arguments'),
+  ),
+  row(
+    'DashScope, damaged arguments',
+    openai(
+      '<400> InternalError.Algo.InvalidParameter: The "function.arguments" parameter of the code model must be in JSON format.',
+    ),
+    rule('call_arguments'),
+  ),
+  row(
+    'vLLM, damaged arguments',
+    openai("Expecting ',' delimiter: line 1 column 21 (char 20)"),
+    rule('call_arguments'),
+  ),
+  row(
+    'a template, arguments that are a text',
+    openai('Can only get item pairs from a mapping.'),
+    rule('call_arguments'),
+  ),
+  row(
+    'llama.cpp, damaged arguments',
+    openai(
+      'Failed to parse tool call arguments as JSON: [json.exception.parse_error.101] parse error at line 1, column 9',
+    ),
+    rule('call_arguments'),
+  ),
+  row('Ollama, damaged arguments', openai('invalid tool call arguments'), rule('call_arguments')),
+  row(
+    'Kimi, damaged arguments',
+    openai(
+      'Invalid request: messages.70.tool_calls.0.function.arguments: arguments must be a valid JSON object string',
+    ),
+    rule('call_arguments'),
+  ),
+  row(
+    'OpenAI, arguments that are an object',
+    openai(
+      "Invalid type for 'messages[1].tool_calls[0].function.arguments': expected a string, but got an object instead.",
+      'messages[1].tool_calls[0].function.arguments',
+      'invalid_type',
+    ),
+    rule('call_arguments'),
+  ),
+  row(
+    'OpenAI, arguments of an item that are an object',
+    openai(
+      "Invalid type for 'input[1].arguments': expected a string, but got an object instead.",
+      'input[1].arguments',
+      'invalid_type',
+    ),
+    rule('call_arguments'),
+  ),
+  row(
+    'Anthropic, an input that is a text',
+    anthropic('messages.1.content.0.tool_use.input: Input should be a valid dictionary'),
+    rule('call_arguments'),
+  ),
+  row(
+    'Bedrock, an input that is a text',
+    flat(
+      'The format of the value at messages.1.content.0.toolUse.input is invalid. Provide a json object for the field and try again.',
+    ),
+    rule('call_arguments'),
   ),
 ];
 

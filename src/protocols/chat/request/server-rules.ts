@@ -2,6 +2,7 @@
 import type { HistoryRules } from '../../../canonical/history.ts';
 import { isObject, type JsonObject, type JsonValue } from '../../../canonical/json.ts';
 import { encryptedInSignature } from '../../../canonical/thinking-signature.ts';
+import { mendArguments } from '../../../repair/damaged-arguments.ts';
 import type { EncodeContext } from '../../shared/encode-context.ts';
 import { isMarked } from './encode-content.ts';
 
@@ -12,6 +13,7 @@ export const historyRules: HistoryRules = {
     redacted === undefined &&
     encryptedInSignature(signature ?? '') === undefined,
   blankIsSilent: false,
+  mendArguments,
 };
 
 /** The mark of a whole request stands on the last part that can bear one, where the messages protocol sets it too. */

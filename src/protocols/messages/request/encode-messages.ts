@@ -3,6 +3,7 @@ import type { HistoryRules } from '../../../canonical/history.ts';
 import { isSealedForMessages } from '../../../canonical/thinking-signature.ts';
 import { append as extend, type JsonObject } from '../../../canonical/json.ts';
 import type { Message } from '../../../canonical/request.ts';
+import { mendArguments } from '../../../repair/damaged-arguments.ts';
 import { encodeParts } from './encode-content.ts';
 import type { EncodeContext } from '../../shared/encode-context.ts';
 import type { WireTurn } from '../wire-types.ts';
@@ -11,6 +12,7 @@ import type { WireTurn } from '../wire-types.ts';
 export const historyRules: HistoryRules = {
   takesBack: (part) => isSealedForMessages(part),
   blankIsSilent: true,
+  mendArguments,
 };
 
 /** System text in mid-conversation, for models that take it only in a user's turn. The text is constant, since prompt caches compare bytes. */

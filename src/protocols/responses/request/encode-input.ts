@@ -11,6 +11,7 @@ import type {
   ToolResultPart,
 } from '../../../canonical/request.ts';
 import { encryptedInSignature } from '../../../canonical/thinking-signature.ts';
+import { mendArguments } from '../../../repair/damaged-arguments.ts';
 import { withoutAttribution } from '../../shared/hints.ts';
 import type { EncodeContext } from '../../shared/encode-context.ts';
 import { nativeText } from '../../shared/native-text.ts';
@@ -20,6 +21,7 @@ import { encodeParts, lossOf, takesMark } from './encode-content.ts';
 export const historyRules: HistoryRules = {
   takesBack: ({ signature }) => encryptedInSignature(signature ?? '') !== undefined,
   blankIsSilent: false,
+  mendArguments,
 };
 
 interface Input {
