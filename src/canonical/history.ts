@@ -58,12 +58,7 @@ function isSame(messages: readonly Message[], before: readonly Message[]): boole
 type Returns = (part: ReasoningPart) => boolean;
 
 /** The same message where all of it stays: no list is made for it. */
-function tidyMessage(
-  message: Message,
-  returns: Returns,
-  mend: (part: Part) => Part,
-  warn: Warn,
-): Message {
+function tidyMessage(message: Message, returns: Returns, mend: (part: Part) => Part, warn: Warn): Message {
   const { parts } = message;
   let kept: Part[] | undefined;
   for (let at = 0; at < parts.length; at++) {
