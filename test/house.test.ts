@@ -10,8 +10,8 @@ import { ts } from './helpers/typescript.ts';
 const AT_MOST = {
   'branches on the protocol of a request outside its decoder': 0,
   'files that name usage columns': 9,
-  'exports that nothing imports': 29,
-  'equal bodies in several files': 8,
+  'exports that nothing imports': 0,
+  'equal bodies in several files': 0,
   'functions over 80 lines': 0,
   'files over 400 lines': 0,
 };

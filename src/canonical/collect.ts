@@ -6,7 +6,7 @@ import { BROKEN_OFF } from '../failures.ts';
 import type { StreamEvent, Reply, ReplyPart } from './reply.ts';
 import type { ToolCallPart } from './request.ts';
 
-export interface Collector {
+interface Collector {
   push(event: StreamEvent): void;
   /** The reply, after `end`; else the failure. */
   result(): { reply: Reply } | { failure: ProviderFailure };
@@ -139,7 +139,7 @@ function openedPart(event: OpeningEvent): ReplyPart {
 }
 
 /** Providers refuse empty text when it comes back in a history. */
-function isEmptyText(part: ReplyPart): boolean {
+export function isEmptyText(part: ReplyPart): boolean {
   return part.type === 'text' && part.text === '' && part.citations === undefined;
 }
 

@@ -50,6 +50,23 @@ export function totalInput(usage: Usage): number {
   return usage.input + (usage.cacheRead ?? 0) + (usage.cacheWrite ?? 0);
 }
 
+const CHARACTERS_A_TOKEN = 4;
+
+/** For a provider that reports no usage: clients need numbers, and zeros make agents show an empty context. */
+export function estimateUsage(input: number, outputCharacters: number): Usage {
+  return { input, output: Math.ceil(outputCharacters / CHARACTERS_A_TOKEN), estimated: true };
+}
+
+/** Characters that the model wrote, for an estimate where the provider counts nothing. */
+export function writtenCharacters(parts: readonly ReplyPart[]): number {
+  let sum = 0;
+  for (const part of parts) {
+    if (part.type === 'tool_call') sum += part.name.length + part.arguments.length;
+    else if (part.type !== 'native') sum += part.text.length;
+  }
+  return sum;
+}
+
 export type StreamEvent =
   | { type: 'start'; id: string; model: string; created?: number; usage?: Usage; serviceTier?: string }
   | { type: 'text_start'; index: number; refusal?: true }

@@ -151,7 +151,7 @@ interface Sequence {
 
 type Sequences = readonly Sequence[];
 
-export function sequencesOf(texts: readonly string[]): Sequences {
+function sequencesOf(texts: readonly string[]): Sequences {
   return texts.filter((text) => text !== '').map((text) => ({ text, borders: bordersOf(text) }));
 }
 
@@ -170,7 +170,7 @@ function advance({ text, borders }: Sequence, met: number, code: number): number
   return text.charCodeAt(length) === code ? length + 1 : length;
 }
 
-export class StopCutter {
+class StopCutter {
   readonly #sequences: Sequences;
   readonly #met: number[];
   /** Text that is held back, since it may be the start of a sequence: from `#offset` of the piece `#first` on. */

@@ -148,8 +148,6 @@ function pathOf(command: Command): string {
   return command.parent === null ? command.name() : `${pathOf(command.parent)} ${command.name()}`;
 }
 
-const rootOf = (command: Command): Command => (command.parent === null ? command : rootOf(command.parent));
-
 /** commander names the choices of a value, but not the nearest one. */
 function nearestChoice(reason: string): string {
   const [, value = '', choices] = /'([^']*)' is invalid.*?\. Allowed choices are (.+)\.$/.exec(reason) ?? [];
@@ -198,7 +196,7 @@ class GatewayCommand extends Command {
  *  commands are missing if `argv` begins with one. */
 function createProgram(context: Context, argv: readonly string[] = []): Command {
   const { stdout, stderr, env } = context;
-  const program = new GatewayCommand('gateway')
+  const program: Command = new GatewayCommand('gateway')
     .description(
       'A local gateway for language models: any client, any provider, with keys, limits and usage.',
     )
@@ -224,7 +222,7 @@ function createProgram(context: Context, argv: readonly string[] = []): Command 
       showGlobalOptions: true,
       minWidthToWrap: 20,
       visibleGlobalOptions: ({ parent }) =>
-        parent ? rootOf(parent).options.filter(({ long }) => long !== '--version') : [],
+        parent ? program.options.filter(({ long }) => long !== '--version') : [],
     })
     .configureOutput({
       writeOut: (text) => void stdout.write(text),

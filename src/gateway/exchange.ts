@@ -76,7 +76,7 @@ export class ClientGone extends Error {
 }
 
 /** What `GET /metrics` shows. */
-export interface MetricsPage {
+interface MetricsPage {
   /** Counts a request that was refused before its admission. */
   refused(path: string, error: GatewayError): void;
   /** In Prometheus' text format. */

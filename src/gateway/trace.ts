@@ -38,7 +38,7 @@ export interface Contact {
 }
 
 /** A contact without an answer. `message` is redacted. */
-export interface FailedContact {
+interface FailedContact {
   readonly target: Target;
   readonly protocol: Protocol;
   readonly status: number | undefined;

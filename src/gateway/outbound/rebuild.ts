@@ -61,7 +61,7 @@ const ESTIMATE_MARGIN = 1.25;
  * clients ask for more than they need; a translated request is sent once more with what fits. Undefined if something else was
  * wrong, or if hardly any tokens are left.
  */
-export function outputRoom(
+function outputRoom(
   { tokens = {} }: ProviderFailure,
   { estimate }: Pick<RequestFigures, 'estimate'>,
 ): number | undefined {

@@ -12,7 +12,6 @@ const TRACEPARENT =
   /^(?!ff)([0-9a-f]{2})-(?!0{32})([0-9a-f]{32})-(?!0{16})([0-9a-f]{16})-([0-9a-f]{2})(-.*)?$/;
 /** The specification asks for 512 characters at least. */
 const MOST_STATE = 2048;
-const SAMPLED = 1;
 /** What the specification defines: sampled, and a random trace ID. */
 const KNOWN_FLAGS = 3;
 
@@ -34,10 +33,6 @@ function newSpans(
   traceState: string,
 ): RequestSpans {
   return { traceId, spanId: newSpanId(), parentSpanId, flags, traceState, contacts: [] };
-}
-
-export function isSampled({ flags }: RequestSpans): boolean {
-  return (flags & SAMPLED) === SAMPLED;
 }
 
 function stateOf(given: string | string[] | undefined): string {

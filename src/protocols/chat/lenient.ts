@@ -18,7 +18,7 @@ export function isFilled(value: JsonValue | undefined, depth = DEPTH): boolean {
 }
 
 /** Whether a member is there: some servers send each of these instead of leaving it out. */
-export function isGiven(value: JsonValue | undefined): boolean {
+function isGiven(value: JsonValue | undefined): boolean {
   return value !== undefined && value !== null && value !== false && value !== '';
 }
 

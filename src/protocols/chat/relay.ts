@@ -25,7 +25,7 @@ export function isDone({ data, event }: Frame): boolean {
 }
 
 /** Whether a delta holds anything beside a role: text, reasoning, a call, a refusal, in whatever member a server puts it. */
-export function hasContent(delta: JsonObject): boolean {
+function hasContent(delta: JsonObject): boolean {
   for (const name in delta) {
     if (name !== 'role' && isFilled(delta[name])) return true;
   }

@@ -1,6 +1,6 @@
 // The endpoints of a protocol are rows of a table: at which method and path a request arrives, how its body is read, and what the
 // gateway does with it. The router and the reader of requests know nothing else of them.
-import type { JsonObject } from '../../canonical/json.ts';
+import { asCount, isObject, type JsonObject } from '../../canonical/json.ts';
 import type { Usage } from '../../canonical/reply.ts';
 import { percentDecoded } from '../../percent.ts';
 import type { Envelope } from './bodies.ts';
@@ -40,6 +40,11 @@ export interface TokenCount extends WithBody {
   readonly does: 'count';
   isCount(reply: unknown): boolean;
   encode(tokens: number): JsonObject;
+}
+
+/** Whether a provider's answer is a count, as two protocols write it. */
+export function hasInputTokens(reply: unknown): boolean {
+  return isObject(reply) && asCount(reply.input_tokens) !== undefined;
 }
 
 /** Shows a stored answer, or a part of it. The path has its `{id}`. */

@@ -26,7 +26,7 @@ export interface ForwardedHeaders {
 }
 
 /** Settings with which people set up a client of this protocol. */
-export interface ClientSetup {
+interface ClientSetup {
   title: string;
   /** The path of the base URL, after the gateway's address. */
   base: string;

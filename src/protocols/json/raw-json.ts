@@ -3,7 +3,14 @@
 // objects within a larger body that was parsed as a whole: their text is read from the body's bytes.
 // And the bytes of a translated request.
 import { randomBytes } from 'node:crypto';
-import { wellFormed, type JsonObject, type JsonValue, wellFormedJson } from '../../canonical/json.ts';
+import {
+  isObject,
+  stringOf,
+  wellFormed,
+  type JsonObject,
+  type JsonValue,
+  wellFormedJson,
+} from '../../canonical/json.ts';
 import { JsonSource, rangesOf, skipSpace, skipValue, type Range } from './splice.ts';
 
 /** The object, as it would be written -> the text to write instead. */
@@ -55,6 +62,12 @@ export function rawObjectJson(value: JsonObject | JsonValue[]): string {
   if (kept !== undefined) return kept;
   const json = JSON.stringify(value);
   return json.includes('\\ud') ? plainText(json) : json;
+}
+
+/** A tool's arguments as servers write them: text, or the object itself. */
+export function argumentsText(value: JsonValue | undefined): string {
+  if (isObject(value) || Array.isArray(value)) return rawObjectJson(value);
+  return stringOf(value);
 }
 
 /** Levels of objects and arrays that are looked at: as many as a request's body may have. */

@@ -254,8 +254,8 @@ function skipScalar(bytes: Buffer, from: number): number {
   return at;
 }
 
-export const QUOTE = 0x22;
-export const BACKSLASH = 0x5c;
+const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
 
 /** Bytes that are decoded at once: a larger string gets memory pages of its own, which is several times slower. */
 const WINDOW = 65_536;

@@ -1,5 +1,5 @@
 // The endpoints of the messages protocol.
-import { asCount, isObject } from '../../canonical/json.ts';
+import { hasInputTokens } from '../interface/endpoint.ts';
 import type { ClientSide } from '../interface/protocol.ts';
 import { outline } from './outline.ts';
 import { readCountEnvelope, readEnvelope } from './request/envelope.ts';
@@ -11,7 +11,7 @@ export const endpoints: ClientSide['endpoints'] = [
     method: 'POST',
     path: `${outline.path}/count_tokens`,
     readEnvelope: readCountEnvelope,
-    isCount: (value) => isObject(value) && asCount(value.input_tokens) !== undefined,
+    isCount: hasInputTokens,
     encode: (tokens) => ({ input_tokens: tokens }),
   },
 ];

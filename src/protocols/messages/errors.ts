@@ -4,8 +4,7 @@
 import type { ErrorKind, GatewayError, OverflowTokens, ProviderFailure } from '../../errors.ts';
 import type { JsonObject, JsonValue } from '../../canonical/json.ts';
 import { gatewayErrorOf } from '../shared/client.ts';
-import { createErrorReader } from '../shared/failures/provider-error.ts';
-import { type Frame, strayObject } from '../sse/frame.ts';
+import { createErrorReader, createStrayReader } from '../shared/failures/provider-error.ts';
 
 const TYPE = {
   invalid_request: 'invalid_request_error',
@@ -89,7 +88,4 @@ export function isError(value: JsonObject, event: string): boolean {
 }
 
 /** The error that a frame holds beside its data. */
-export function failureOfStray(frame: Frame): ProviderFailure | undefined {
-  const value = strayObject(frame);
-  return value !== undefined && isError(value, '') ? failureOf(value) : undefined;
-}
+export const failureOfStray = createStrayReader(isError, failureOf);

@@ -24,12 +24,12 @@ export const keyHeaders: readonly KeyHeader[] = [API_KEY, BEARER];
 /** On a path that belongs to no protocol, a request with one of these headers comes from a client of this one. */
 export const ownHeaders: readonly string[] = [API_KEY.name, ...VERSION_HEADERS];
 
-export function authHeaders(apiKey: string): string[] {
+function authHeaders(apiKey: string): string[] {
   return [API_KEY.name, apiKey];
 }
 
 /** Every provider requires it. */
-export const requestHeaders: readonly string[] = [VERSION_HEADERS[0], USUAL_VERSION];
+const requestHeaders: readonly string[] = [VERSION_HEADERS[0], USUAL_VERSION];
 
 /** Throws GatewayError `invalid_request` for a version that is no date, two that differ, and betas that are too long. */
 export function forwardedHeaders(given: ClientHeaders, query: string): ForwardedHeaders {

@@ -3,7 +3,7 @@
 import { isOptional, pathOf } from './paths.ts';
 import type { Refusal, Rule } from './refusal.ts';
 
-export interface Wording {
+interface Wording {
   words: RegExp;
   /** `place`: the path that stands beside the text. */
   says: (match: RegExpMatchArray, place: string | undefined, text: string) => readonly Refusal[];

@@ -1,5 +1,5 @@
 // The endpoints of the responses protocol. Those of stored answers are for the account that got the answer.
-import { asCount, isObject } from '../../canonical/json.ts';
+import { hasInputTokens } from '../interface/endpoint.ts';
 import type { ClientSide } from '../interface/protocol.ts';
 import { outline } from './outline.ts';
 import { inspectReply } from './relay.ts';
@@ -18,7 +18,7 @@ export const endpoints: ClientSide['endpoints'] = [
     method: 'POST',
     path: `${path}/input_tokens`,
     readEnvelope,
-    isCount: (value) => isObject(value) && asCount(value.input_tokens) !== undefined,
+    isCount: hasInputTokens,
     encode: (tokens) => ({ object: 'response.input_tokens', input_tokens: tokens }),
   },
   { does: 'show_stored', method: 'GET', path: `${path}/{id}`, stored, show },

@@ -3,13 +3,11 @@
 // sleeps for the rest of the hour (`errorHead` too).
 // https://platform.openai.com/docs/guides/error-codes
 import type { JsonObject, JsonValue } from '../../canonical/json.ts';
-import type { ErrorKind, GatewayError, ProviderFailure } from '../../errors.ts';
+import type { ErrorKind, GatewayError } from '../../errors.ts';
 import type { ErrorHead } from '../interface/answer.ts';
 import { overflowMessage } from '../shared/client.ts';
 import { responseOf } from './reply/response.ts';
-import { createErrorReader } from '../shared/failures/provider-error.ts';
-import type { Frame } from '../sse/splitter.ts';
-import { strayObject } from '../sse/frame.ts';
+import { createErrorReader, createStrayReader } from '../shared/failures/provider-error.ts';
 
 interface WireError {
   type: string;
@@ -122,7 +120,4 @@ export function isError(value: JsonObject, event: string): boolean {
 }
 
 /** The error that a frame holds beside its data. */
-export function failureOfStray(frame: Frame): ProviderFailure | undefined {
-  const value = strayObject(frame);
-  return value !== undefined && isError(value, '') ? failureOf(value) : undefined;
-}
+export const failureOfStray = createStrayReader(isError, failureOf);

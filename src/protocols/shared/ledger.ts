@@ -7,7 +7,7 @@ import type { CanonicalField, NativeField, ProtocolName } from '../../canonical/
  * carried: the same notion on the other side · mapped: in another form · left out: and named to the client · quiet: left out
  * without a report, since it changes nothing for the client · rejected: a 400, since the answer would mean something else.
  */
-export type Fate = 'carried' | 'mapped' | 'left out' | 'quiet' | 'rejected';
+type Fate = 'carried' | 'mapped' | 'left out' | 'quiet' | 'rejected';
 
 export interface LedgerRow {
   /** Towards providers of any other protocol … */
@@ -50,7 +50,7 @@ export function fieldsByPath(
   return (path) => byPath.get(path);
 }
 
-export interface Ledger {
+interface Ledger {
   /** A member whose name, or whose value, has no canonical form. `name`: the last of `path`, where it has dots itself. */
   nativeField: (path: string, value: JsonValue, name?: string) => NativeField;
   /**

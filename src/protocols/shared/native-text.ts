@@ -1,6 +1,6 @@
 // Blocks that only one protocol has, as text for providers of another: the text that the model should read is sent, the rest is left
 // out and reported.
-import { isObject, type JsonObject, type JsonValue } from '../../canonical/json.ts';
+import { isObject, type JsonObject, stringOf } from '../../canonical/json.ts';
 import type { NativePart, Tool, Warning } from '../../canonical/request.ts';
 import { GatewayError } from '../../errors.ts';
 
@@ -13,14 +13,10 @@ interface NativeTextContext {
 const DROPPED_KINDS =
   /^(?:server_tool_use|.*_tool_result|mcp_tool_use|mcp_tool_listing|container_upload|fallback|tool_addition|tool_removal|browser_state)$/;
 
-function text(value: JsonValue | undefined): string {
-  return typeof value === 'string' ? value : '';
-}
-
 function searchResultText(value: JsonObject): string {
-  const lines = [text(value.title), text(value.source)].filter(Boolean);
+  const lines = [stringOf(value.title), stringOf(value.source)].filter(Boolean);
   for (const item of Array.isArray(value.content) ? value.content : []) {
-    if (typeof item === 'object' && item !== null && !Array.isArray(item)) lines.push(text(item.text));
+    if (typeof item === 'object' && item !== null && !Array.isArray(item)) lines.push(stringOf(item.text));
   }
   return lines.join('\n');
 }
@@ -47,7 +43,7 @@ export function nativeText(part: NativePart, encoding: NativeTextContext): strin
     return undefined;
   }
   if (kind === 'tool_reference') {
-    return `The tool ${text(value.tool_name)} is available now.`;
+    return `The tool ${stringOf(value.tool_name)} is available now.`;
   }
   if (kind === 'search_result') {
     encoding.warn('changed', 'messages.native', 'a search result is sent as text');

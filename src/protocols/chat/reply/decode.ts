@@ -11,7 +11,8 @@ import { tokensOf } from '../../../canonical/logprobs.ts';
 import { throwFailure } from '../../shared/failures/provider-error.ts';
 import { decodeStop, decodeUsage } from './ending.ts';
 import { checkReply, failSilence } from '../relay.ts';
-import { addUnlikeArguments, argumentsText } from '../stream/tool-calls.ts';
+import { addUnlikeArguments } from '../stream/tool-calls.ts';
+import { argumentsText } from '../../json/raw-json.ts';
 import { reasoningParts, thinkingChunkText } from './reasoning.ts';
 import { NAMELESS_CALL } from '../../../failures.ts';
 

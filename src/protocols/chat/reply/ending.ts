@@ -2,7 +2,7 @@
 import { asCount, isObject, type JsonObject, type JsonValue } from '../../../canonical/json.ts';
 import { type StopReason, totalInput, type Usage } from '../../../canonical/reply.ts';
 import type { ProviderFailure } from '../../../errors.ts';
-import { failureOfWord, shown, stopOfWord } from '../../shared/failures/finish-words.ts';
+import { createStopWords, shown } from '../../shared/failures/finish-words.ts';
 
 /** Chat's own words. */
 const REASONS: ReadonlyMap<string, StopReason['reason']> = new Map<string, StopReason['reason']>(
@@ -15,15 +15,8 @@ const REASONS: ReadonlyMap<string, StopReason['reason']> = new Map<string, StopR
   }),
 );
 
-/** This protocol's word, else one that servers send although the protocol does not define it. */
-function reasonOf(word: string): StopReason['reason'] | undefined {
-  return REASONS.get(word) ?? stopOfWord(word);
-}
-
-/** The failure that a word stands for, whatever came before it. */
-export function failureOfStop(reason: string): ProviderFailure | undefined {
-  return REASONS.has(reason) ? undefined : failureOfWord(reason);
-}
+const { reasonOf, failureOfStop } = createStopWords(REASONS);
+export { failureOfStop };
 
 /** The failure of an answer without content and with an unknown finish reason: it is not treated as a normal end. */
 export function failureOfSilence(finish: string): ProviderFailure | undefined {
@@ -32,7 +25,7 @@ export function failureOfSilence(finish: string): ProviderFailure | undefined {
   return { kind: 'failed', message, reason: 'finish' };
 }
 
-export interface Ending {
+interface Ending {
   /** Undefined: the answer is complete, but has no finish reason. */
   finish: string | undefined;
   /** vLLM's `choice.stop_reason`: the stop sequence that matched, where it is text. */

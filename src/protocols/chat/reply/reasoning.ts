@@ -1,6 +1,6 @@
 // A model's reasoning in one message or one delta, read into one order of pieces. The standard has no reasoning:
 // servers have made up several forms.
-import { isObject, type JsonObject, type JsonValue } from '../../../canonical/json.ts';
+import { isObject, type JsonObject, type JsonValue, stringOf } from '../../../canonical/json.ts';
 import { signAsGateway } from '../../../canonical/thinking-signature.ts';
 import type { ReasoningPart } from '../../../canonical/request.ts';
 
@@ -22,15 +22,11 @@ export interface OpenReasoning {
 
 const NONE: readonly ReasoningPiece[] = [];
 
-function textOf(value: JsonValue | undefined): string {
-  return typeof value === 'string' ? value : '';
-}
-
 /** Mistral's content chunk `{type: thinking, thinking: [{type: text, text}]}`. */
 export function thinkingChunkText(chunk: JsonObject): string {
   if (typeof chunk.thinking === 'string') return chunk.thinking;
   if (!Array.isArray(chunk.thinking)) return '';
-  return chunk.thinking.map((item) => (isObject(item) ? textOf(item.text) : '')).join('');
+  return chunk.thinking.map((item) => (isObject(item) ? stringOf(item.text) : '')).join('');
 }
 
 /**
@@ -39,7 +35,7 @@ export function thinkingChunkText(chunk: JsonObject): string {
  */
 export function readReasoning(source: JsonObject): readonly ReasoningPiece[] {
   const { reasoning_content: content, reasoning_details: details } = source;
-  const plain = textOf(content);
+  const plain = stringOf(content);
   if (!details) return plain === '' ? NONE : [{ text: plain }];
   const items = readItems(details);
   if (plain === '') return items;
@@ -57,11 +53,11 @@ export function readItems(items: JsonValue | undefined): ReasoningPiece[] {
 /** OpenRouter's `reasoning.text`, `.summary` and `.encrypted`; litellm's blocks, which are the messages protocol's own. */
 function readItem(item: JsonValue): ReasoningPiece | undefined {
   if (!isObject(item)) return undefined;
-  const text = textOf(item.text) || textOf(item.summary) || textOf(item.thinking);
-  const data = textOf(item.data);
+  const text = stringOf(item.text) || stringOf(item.summary) || stringOf(item.thinking);
+  const data = stringOf(item.data);
   const seal = isForeign(item.format) ? signAsGateway : (value: string): string => value;
   if (text === '' && data !== '') return { text, redacted: seal(data) };
-  const signature = textOf(item.signature);
+  const signature = stringOf(item.signature);
   if (text === '' && signature === '') return undefined;
   const thought: ReasoningPiece = { text };
   if (signature !== '') thought.signature = seal(signature);

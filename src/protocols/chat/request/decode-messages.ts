@@ -1,6 +1,6 @@
 // The history of a chat request as canonical messages: `tool` and `function` messages become tool results of the user's side,
 // system text stays where it stands, and every way in which a client replays reasoning is read.
-import { isObject, type JsonObject, type JsonValue } from '../../../canonical/json.ts';
+import { isObject, type JsonObject, type JsonValue, stringOf } from '../../../canonical/json.ts';
 import type {
   CacheMark,
   Message,
@@ -14,7 +14,7 @@ import { decodeAnnotation } from '../reply/citations.ts';
 import { cacheMark, decodeContent, messagePath } from './decode-content.ts';
 import { refuse } from '../../shared/client.ts';
 import { addNativeFields, nativeField } from '../fields.ts';
-import { argumentsText } from '../stream/tool-calls.ts';
+import { argumentsText } from '../../json/raw-json.ts';
 import { strictReasoning } from '../lenient.ts';
 import { reasoningParts } from '../reply/reasoning.ts';
 
@@ -89,10 +89,10 @@ function readRole(source: JsonObject, at: number, legacy: LegacyResults, native:
     case 'assistant':
       return { role: 'assistant', parts: assistantParts(source, at, legacy, native) };
     case 'tool':
-      legacy.answered(textOr(source.tool_call_id));
-      return { role: 'user', parts: [toolResult(source, textOr(source.tool_call_id), at, native)] };
+      legacy.answered(stringOf(source.tool_call_id));
+      return { role: 'user', parts: [toolResult(source, stringOf(source.tool_call_id), at, native)] };
     case 'function':
-      return { role: 'user', parts: [toolResult(source, legacy.idFor(textOr(source.name)), at, native)] };
+      return { role: 'user', parts: [toolResult(source, legacy.idFor(stringOf(source.name)), at, native)] };
     case 'user':
       return { role: 'user', parts: decodeContent(source.content, at, native) };
     default:
@@ -100,16 +100,12 @@ function readRole(source: JsonObject, at: number, legacy: LegacyResults, native:
   }
 }
 
-function textOr(value: JsonValue | undefined): string {
-  return typeof value === 'string' ? value : '';
-}
-
 function toolResult(source: JsonObject, callId: string, at: number, native: NativeField[]): ToolResultPart {
   const { content } = source;
   return {
     type: 'tool_result',
     callId,
-    content: Array.isArray(content) ? decodeContent(content, at, native) : textOr(content),
+    content: Array.isArray(content) ? decodeContent(content, at, native) : stringOf(content),
   };
 }
 
@@ -133,7 +129,7 @@ function assistantParts(
     parts.push({ type: 'text', text: refusal, refusal: true });
   }
   if (isObject(audio)) {
-    const id = textOr(audio.id);
+    const id = stringOf(audio.id);
     parts.push({ type: 'audio', source: { kind: 'reference', id }, at: `${messagePath(at)}.audio` });
   }
   if (Array.isArray(calls)) {
@@ -189,7 +185,7 @@ function readCall(
   if (typeof body.name !== 'string') refuse(`${callPath(at, index)}.function.name`, 'must be a string');
   const call: ToolCallPart = {
     type: 'tool_call',
-    id: textOr(value.id),
+    id: stringOf(value.id),
     name: body.name,
     arguments: argumentsText(custom ? custom.input : body.arguments),
   };

@@ -1,10 +1,10 @@
 // Tool calls of a chat stream, in a file of their own because servers differ here most: indexes that repeat or are missing,
 // names that come late or again, arguments that are objects, or whole a second time. One call in, one canonical block out.
-import { isObject, type JsonObject, type JsonValue } from '../../../canonical/json.ts';
+import { isObject, type JsonObject, stringOf } from '../../../canonical/json.ts';
 import type { StreamEvent } from '../../../canonical/reply.ts';
 import { createUniqueIds } from '../../../canonical/tool-pairing.ts';
 import type { Ids } from '../../../ids.ts';
-import { rawObjectJson, mayDiffer, type ArgumentsPath } from '../../json/raw-json.ts';
+import { argumentsText, mayDiffer, type ArgumentsPath } from '../../json/raw-json.ts';
 import { PartialObject } from '../../json/partial-object.ts';
 
 interface Call {
@@ -24,10 +24,6 @@ interface Call {
   hasSentExtra: boolean;
 }
 
-function text(value: JsonValue | undefined): string {
-  return typeof value === 'string' ? value : '';
-}
-
 function isWholeObject(json: string): boolean {
   if (!json.startsWith('{') || !json.trimEnd().endsWith('}')) return false;
   try {
@@ -41,12 +37,6 @@ function isWholeObject(json: string): boolean {
 function hasWholeArguments({ prefix, unread }: Call): boolean {
   for (const piece of unread.splice(0)) prefix.push(piece);
   return prefix.state === 'whole';
-}
-
-/** `arguments` as servers write them: text, or the object itself. */
-export function argumentsText(value: JsonValue | undefined): string {
-  if (isObject(value) || Array.isArray(value)) return rawObjectJson(value);
-  return text(value);
 }
 
 /** Arguments that are sent as objects, where JavaScript may not hold them as they were written; `steps` lead to the message. */
@@ -85,10 +75,10 @@ function readPiece(item: JsonObject, position: number): Piece {
   const custom = isObject(item.custom) ? item.custom : undefined;
   const body = custom ?? (isObject(item.function) ? item.function : {});
   return {
-    id: text(item.id),
+    id: stringOf(item.id),
     index: typeof item.index === 'number' ? item.index : undefined,
-    name: text(body.name),
-    args: custom ? text(custom.input) : argumentsText(body.arguments),
+    name: stringOf(body.name),
+    args: custom ? stringOf(custom.input) : argumentsText(body.arguments),
     custom: custom !== undefined || item.type === 'custom',
     extra: isObject(item.extra_content) ? { extra_content: item.extra_content } : undefined,
     position,

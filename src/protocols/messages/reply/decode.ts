@@ -1,4 +1,5 @@
 // A provider's whole message, read into the canonical reply.
+import { isEmptyText } from '../../../canonical/collect.ts';
 import { isObject, type JsonObject, type JsonValue } from '../../../canonical/json.ts';
 import type { Reply, ReplyPart } from '../../../canonical/reply.ts';
 import type { ToolCallPart } from '../../../canonical/request.ts';
@@ -62,10 +63,6 @@ function decodePart(block: JsonObject, unique: (id: string) => string): ReplyPar
     default:
       return { type: 'native', protocol: 'messages', kind: text(block.type) ?? '', value: block };
   }
-}
-
-function isEmptyText(part: ReplyPart): boolean {
-  return part.type === 'text' && part.text === '' && part.citations === undefined;
 }
 
 /** The inputs among `blocks` that a JavaScript object may not hold as they were written; `steps` lead to the list. */

@@ -1,12 +1,12 @@
 // The canonical reply as a whole message, and what a message has no place for.
 import type { JsonObject } from '../../../canonical/json.ts';
-import type { Reply, ReplyPart } from '../../../canonical/reply.ts';
+import { estimateUsage, writtenCharacters, type Reply, type ReplyPart } from '../../../canonical/reply.ts';
 import type { ToolCallPart } from '../../../canonical/request.ts';
 import type { ReplyContext, ReplyOptions, ReplyHolds } from '../../interface/answer.ts';
 import { argumentsToObject, fitToolId } from '../../shared/tool-names.ts';
 import { messageId, type WireMessage } from '../wire-types.ts';
 import { createSourceList, encodeCitations } from './citations.ts';
-import { encodeStop, encodeUsage, estimateUsage } from './ending.ts';
+import { encodeStop, encodeUsage } from './ending.ts';
 
 /** The `input` object of a call; the free text of a custom call goes where its stand-in tool has its one property. */
 function encodeInput(call: ToolCallPart): JsonObject {
@@ -58,16 +58,6 @@ function encodeBlock(part: ReplyPart, hideThinking: boolean): JsonObject | undef
   }
 }
 
-/** Characters that the model wrote, for an estimate where the provider counts nothing. */
-function characters(parts: readonly ReplyPart[]): number {
-  let sum = 0;
-  for (const part of parts) {
-    if (part.type === 'tool_call') sum += part.name.length + part.arguments.length;
-    else if (part.type !== 'native') sum += part.text.length;
-  }
-  return sum;
-}
-
 /** Each text with the pages that it names behind it. */
 function withSources(parts: readonly ReplyPart[], asked: ReplyOptions): ReplyPart[] {
   if (!parts.some((part) => part.type === 'text' && part.citations !== undefined)) return [...parts];
@@ -86,7 +76,7 @@ export function encodeReply(reply: Reply, context: ReplyContext): JsonObject {
     context.request.reasoning?.hidden === true,
   );
   const hasCalls = content.some((block) => block.type === 'tool_use');
-  const usage = reply.usage ?? estimateUsage(context.estimateInput(), characters(reply.parts));
+  const usage = reply.usage ?? estimateUsage(context.estimateInput(), writtenCharacters(reply.parts));
   const stop = encodeStop(reply.stop, hasCalls);
   return {
     id: messageId(reply.id, context),

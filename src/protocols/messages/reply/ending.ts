@@ -3,7 +3,7 @@
 import { asCount, isObject, type JsonObject } from '../../../canonical/json.ts';
 import type { StopReason, Usage } from '../../../canonical/reply.ts';
 import type { ProviderFailure } from '../../../errors.ts';
-import { failureOfWord, shown, stopOfWord } from '../../shared/failures/finish-words.ts';
+import { createStopWords, shown } from '../../shared/failures/finish-words.ts';
 import { text, type WireStop, type WireUsage } from '../wire-types.ts';
 
 /** Other protocols have no such reason; it is unchanged if client and provider use this protocol. */
@@ -38,15 +38,8 @@ export function isStop(reason: unknown): reason is string {
   return typeof reason === 'string' && reason !== '';
 }
 
-/** This protocol's word, else one of other servers that stand in for it. */
-function reasonOf(word: string): StopReason['reason'] | undefined {
-  return REASONS.get(word) ?? stopOfWord(word);
-}
-
-/** The failure that a word stands for, whatever came before it. */
-export function failureOfStop(reason: string): ProviderFailure | undefined {
-  return REASONS.has(reason) ? undefined : failureOfWord(reason);
-}
+const { reasonOf, failureOfStop } = createStopWords(REASONS);
+export { failureOfStop };
 
 /** The failure of an answer without content and with an unknown stop reason: it is not treated as a normal end. */
 export function failureOfSilence(reason: string): ProviderFailure | undefined {
@@ -216,11 +209,4 @@ export function encodeUsage(usage: Usage, serviceTier?: string): WireUsage {
 /** The usage of a `message_delta`: cumulative, with the input again, for providers that report it only at the end. */
 export function encodeDeltaUsage(usage: Usage): WireUsage {
   return encodeUsage({ ...usage, cacheWrite1h: undefined });
-}
-
-const CHARACTERS_A_TOKEN = 4;
-
-/** For a provider that reports no usage: the type requires numbers, and zeros make agents show an empty context. */
-export function estimateUsage(input: number, outputCharacters: number): Usage {
-  return { input, output: Math.ceil(outputCharacters / CHARACTERS_A_TOKEN), estimated: true };
 }

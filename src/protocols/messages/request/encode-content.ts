@@ -167,7 +167,7 @@ function imageSource(source: MediaSource, at: string | undefined, encoding: Enco
   }
 }
 
-export function encodeImage(part: ImagePart, encoding: EncodeContext): JsonObject {
+function encodeImage(part: ImagePart, encoding: EncodeContext): JsonObject {
   const { detail } = part;
   if (detail !== undefined) {
     encoding.warn(
@@ -197,11 +197,7 @@ function textSource(data: string): JsonObject {
 }
 
 /** `inner`: the blocks of a document that consists of parts. */
-export function encodeDocument(
-  part: DocumentPart,
-  inner: () => JsonObject[],
-  encoding: EncodeContext,
-): JsonObject {
+function encodeDocument(part: DocumentPart, inner: () => JsonObject[], encoding: EncodeContext): JsonObject {
   const { source, at } = part;
   const block: JsonObject = { type: 'document', source: documentSource() };
   if (part.title !== undefined) block.title = part.title;

@@ -1,5 +1,5 @@
 // Canonical events as a messages stream: one synchronous machine over the writer of blocks.
-import type { StreamEvent, Usage } from '../../../canonical/reply.ts';
+import { estimateUsage, type StreamEvent, type Usage } from '../../../canonical/reply.ts';
 import type { ReplyContext } from '../../interface/answer.ts';
 import type { StreamEncoder } from '../../interface/stream.ts';
 import { fitToolId } from '../../shared/tool-names.ts';
@@ -15,7 +15,7 @@ import {
 import { encodeStreamFailure } from '../errors.ts';
 import { messageId, type WireMessage } from '../wire-types.ts';
 import { createSourceList, type SourceList } from '../reply/citations.ts';
-import { encodeStop, encodeDeltaUsage, encodeUsage, estimateUsage } from '../reply/ending.ts';
+import { encodeStop, encodeDeltaUsage, encodeUsage } from '../reply/ending.ts';
 
 export const PING = 'event: ping\ndata: {"type":"ping"}\n\n';
 const MESSAGE_STOP = 'event: message_stop\ndata: {"type":"message_stop"}\n\n';

@@ -1,11 +1,11 @@
 // Decodes a provider's whole Response into the canonical reply.
-import { isObject, type JsonObject, type JsonValue } from '../../../canonical/json.ts';
+import { isObject, type JsonObject, type JsonValue, stringOf } from '../../../canonical/json.ts';
 import type { Reply, ReplyPart } from '../../../canonical/reply.ts';
 import type { Citation, ReasoningPart, TextPart, ToolCallPart } from '../../../canonical/request.ts';
 import { signatureOfEncrypted } from '../../../canonical/thinking-signature.ts';
 import { createUniqueIds } from '../../../canonical/tool-pairing.ts';
 import { FailureError, type ProviderFailure } from '../../../errors.ts';
-import { rawObjectJson } from '../../json/raw-json.ts';
+import { argumentsText } from '../../json/raw-json.ts';
 import { tokensOf } from '../../../canonical/logprobs.ts';
 import { failureOf } from '../errors.ts';
 import { toolDirectory } from '../request/tools.ts';
@@ -70,12 +70,8 @@ function refusalIn(parts: readonly ReplyPart[]): string {
   return refusal;
 }
 
-export function stringOf(value: JsonValue | undefined): string {
-  return typeof value === 'string' ? value : '';
-}
-
 /** An item as the parts that it is to other protocols; none where it says nothing. */
-export function decodeItem(item: JsonObject, unique: (id: string) => string): ReplyPart[] {
+function decodeItem(item: JsonObject, unique: (id: string) => string): ReplyPart[] {
   switch (item.type) {
     case 'message':
       return decodeMessage(item);
@@ -138,12 +134,6 @@ export function signatureOf({ id, encrypted_content: content }: JsonObject): str
   return signatureOfEncrypted({ id: stringOf(id), content });
 }
 
-/** Some local servers write the arguments as an object. */
-export function argumentsOf(value: JsonValue | undefined): string {
-  if (isObject(value) || Array.isArray(value)) return rawObjectJson(value);
-  return stringOf(value);
-}
-
 function decodeCall(item: JsonObject, unique: (id: string) => string): ToolCallPart {
   const name = stringOf(item.name);
   if (name === '') throw new FailureError(NAMELESS_CALL);
@@ -154,7 +144,7 @@ function decodeCall(item: JsonObject, unique: (id: string) => string): ToolCallP
     // One that is missing is made by the encoder.
     id: id === '' ? id : unique(id),
     name: canonicalName(item),
-    arguments: custom ? stringOf(item.input) : argumentsOf(item.arguments) || '{}',
+    arguments: custom ? stringOf(item.input) : argumentsText(item.arguments) || '{}',
   };
   if (custom) call.custom = true;
   return call;

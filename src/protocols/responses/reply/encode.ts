@@ -1,6 +1,6 @@
 // The canonical reply as a whole Response, and what a Response has no place for.
 import { append, type JsonObject } from '../../../canonical/json.ts';
-import type { Reply, ReplyPart } from '../../../canonical/reply.ts';
+import { estimateUsage, writtenCharacters, type Reply, type ReplyPart } from '../../../canonical/reply.ts';
 import type { TextPart } from '../../../canonical/request.ts';
 import type { ReplyContext, ReplyHolds } from '../../interface/answer.ts';
 import { toolDirectory } from '../request/tools.ts';
@@ -16,7 +16,7 @@ import {
   clientToolOf,
 } from './items.ts';
 import { completedAt, responseId, responseOf, type ResponseHead, type ResponseState } from './response.ts';
-import { encodeStop, holdsAnswer, refusalWords, encodeUsage, estimateUsage } from './ending.ts';
+import { encodeStop, holdsAnswer, refusalWords, encodeUsage } from './ending.ts';
 
 export function encodeReply(reply: Reply, context: ReplyContext): JsonObject {
   const id = responseId(reply.id, context);
@@ -25,7 +25,7 @@ export function encodeReply(reply: Reply, context: ReplyContext): JsonObject {
   const state: ResponseState = {
     status: ending.status,
     output: ending.status === 'completed' ? output : cut(output, reply.parts),
-    usage: encodeUsage(reply.usage ?? estimateUsage(context.estimateInput(), characters(reply.parts))),
+    usage: encodeUsage(reply.usage ?? estimateUsage(context.estimateInput(), writtenCharacters(reply.parts))),
   };
   if (ending.reason !== undefined) state.reason = ending.reason;
   const { created = context.created, model, serviceTier } = reply;
@@ -115,16 +115,6 @@ class MessageContent {
       isRefusal ? refusalPart(this.#text) : textPart(this.#text, this.#annotations, this.#tokens),
     );
   }
-}
-
-/** Characters that the model wrote, for an estimate where the provider counts nothing. */
-function characters(parts: readonly ReplyPart[]): number {
-  let sum = 0;
-  for (const part of parts) {
-    if (part.type === 'tool_call') sum += part.name.length + part.arguments.length;
-    else if (part.type !== 'native') sum += part.text.length;
-  }
-  return sum;
 }
 
 export const holds: ReplyHolds = {

@@ -4,7 +4,7 @@ import { asCount, isObject, type JsonObject, type JsonValue } from '../../../can
 import { type StopReason, totalInput, type Usage } from '../../../canonical/reply.ts';
 import { stopOfWord } from '../../shared/failures/finish-words.ts';
 
-export interface Ending {
+interface Ending {
   status: 'completed' | 'incomplete';
   /** Of `incomplete`. */
   reason?: 'max_output_tokens' | 'content_filter';
@@ -108,11 +108,4 @@ export function encodeUsage(usage: Usage): JsonObject {
     output_tokens_details: { reasoning_tokens: reasoning },
     total_tokens: input + output,
   };
-}
-
-const CHARACTERS_A_TOKEN = 4;
-
-/** For a provider that counts nothing: readers with schemas take an end without numbers for an unknown event. */
-export function estimateUsage(input: number, outputCharacters: number): Usage {
-  return { input, output: Math.ceil(outputCharacters / CHARACTERS_A_TOKEN), estimated: true };
 }

@@ -162,7 +162,7 @@ export const SEAL_MARK = 'gw1.';
 
 /** A signed part as text, for the gateway's own reading. The text is part of it: a signature holds for the very same text, which
  *  a client may shorten. */
-export function writeReasoning({ text, signature, redacted }: ReasoningPart): string {
+function writeReasoning({ text, signature, redacted }: ReasoningPart): string {
   return JSON.stringify(redacted === undefined ? { text, signature } : { redacted });
 }
 

@@ -1,5 +1,5 @@
 // The parts of input items as canonical parts. A part that no other protocol could take is refused by its path.
-import { isObject, type JsonObject, type JsonValue } from '../../../canonical/json.ts';
+import { isObject, type JsonObject, type JsonValue, nonEmpty } from '../../../canonical/json.ts';
 import type { DocumentPart, ImagePart, NativeField, Part, TextPart } from '../../../canonical/request.ts';
 import { refuse } from '../../shared/client.ts';
 import { fileSource, mediaSource } from '../../shared/media.ts';
@@ -8,10 +8,6 @@ import { decodeAnnotations } from '../reply/citations.ts';
 
 /** `at`: where the part stands. */
 type Reader = (part: JsonObject, at: string) => Part;
-
-function textOf(value: JsonValue | undefined): string | undefined {
-  return typeof value === 'string' && value !== '' ? value : undefined;
-}
 
 function withMark<P extends TextPart | ImagePart | DocumentPart>(part: P, source: JsonObject): P {
   if (isObject(source.prompt_cache_breakpoint)) part.cache = { breakpoint: true };
@@ -33,8 +29,8 @@ const readRefusal: Reader = (part, at) => {
 
 const readImage: Reader = (part, at) => {
   const { image_url: image, file_id: file, detail } = part;
-  const url = textOf(isObject(image) ? image.url : image);
-  const id = textOf(file);
+  const url = nonEmpty(isObject(image) ? image.url : image);
+  const id = nonEmpty(file);
   let source: ImagePart['source'];
   if (url !== undefined) source = mediaSource(url);
   else if (id !== undefined) source = { kind: 'file', protocol: 'responses', id };
@@ -46,8 +42,8 @@ const readImage: Reader = (part, at) => {
 
 const readFile: Reader = (part, at) => {
   const { file_data, file_url, file_id } = part;
-  const filename = textOf(part.filename);
-  const [data, url, id] = [textOf(file_data), textOf(file_url), textOf(file_id)];
+  const filename = nonEmpty(part.filename);
+  const [data, url, id] = [nonEmpty(file_data), nonEmpty(file_url), nonEmpty(file_id)];
   let source: DocumentPart['source'];
   if (data !== undefined) source = fileSource(data, filename);
   else if (url !== undefined) source = mediaSource(url);
@@ -62,7 +58,7 @@ const readAudio: Reader = ({ input_audio: audio }, at) => {
   if (!isObject(audio) || typeof audio.data !== 'string') {
     return refuse(`${at}.input_audio.data`, 'must be a string');
   }
-  const format = textOf(audio.format) ?? 'wav';
+  const format = nonEmpty(audio.format) ?? 'wav';
   return { type: 'audio', source: { kind: 'base64', format, data: audio.data }, at };
 };
 

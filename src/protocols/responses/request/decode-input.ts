@@ -1,6 +1,6 @@
 // The input as a conversation. What the model gave in one go (reasoning, texts, calls) is one turn, the results of its calls follow
 // it, and what comes after those is the next turn: signed thinking depends on it.
-import { isObject, type JsonObject, type JsonValue } from '../../../canonical/json.ts';
+import { isObject, type JsonObject, type JsonValue, stringOf } from '../../../canonical/json.ts';
 import type { Message, NativeField, Part, ReasoningPart, ToolCallPart } from '../../../canonical/request.ts';
 import { signatureOfEncrypted } from '../../../canonical/thinking-signature.ts';
 import { rawObjectJson } from '../../json/raw-json.ts';
@@ -37,7 +37,7 @@ function decodeItem(item: JsonObject, at: string, into: Conversation): void {
     readMessage(item, at, into);
     return;
   }
-  const type = textOf(item.type) || 'item_reference';
+  const type = stringOf(item.type) || 'item_reference';
   const read = READERS.get(type);
   if (read === undefined) {
     addNative(item, type, at, into);
@@ -45,10 +45,6 @@ function decodeItem(item: JsonObject, at: string, into: Conversation): void {
   }
   addNativeFields(into.native, item, 'input[].');
   read(item, at, into);
-}
-
-function textOf(value: JsonValue | undefined): string {
-  return typeof value === 'string' ? value : '';
 }
 
 // -- turns --
@@ -90,7 +86,7 @@ function addNative(value: JsonObject, kind: string, at: string, into: Conversati
 function joinedText(list: JsonValue | undefined): string {
   if (!Array.isArray(list)) return '';
   return list
-    .map((part) => (isObject(part) ? textOf(part.text) : ''))
+    .map((part) => (isObject(part) ? stringOf(part.text) : ''))
     .filter((text) => text !== '')
     .join('\n\n');
 }
@@ -101,7 +97,7 @@ function decodeReasoning(item: JsonObject): ReasoningPart | 'unreadable' | undef
   // Of another account, or older than the key: nobody can read it.
   if (typeof blob === 'string' && blob.startsWith(SEAL_MARK)) return 'unreadable';
   if (typeof blob === 'string' && blob !== '') {
-    const signature = signatureOfEncrypted({ id: textOf(item.id), content: blob });
+    const signature = signatureOfEncrypted({ id: stringOf(item.id), content: blob });
     return openReasoning(blob) ?? { type: 'reasoning', text, signature, fate: 'report' };
   }
   return text === '' ? undefined : { type: 'reasoning', text };
@@ -109,14 +105,14 @@ function decodeReasoning(item: JsonObject): ReasoningPart | 'unreadable' | undef
 
 const readReasoning: ItemReader = (item, _at, into) => {
   const part = decodeReasoning(item);
-  if (part === 'unreadable') into.native.push(nativeField('input[]', textOf(item.id)));
+  if (part === 'unreadable') into.native.push(nativeField('input[]', stringOf(item.id)));
   else if (part !== undefined) addOutput(part, into);
 };
 
 // -- calls --
 
 function callIdOf({ call_id: own, id }: JsonObject, at: string): string {
-  return textOf(own) || textOf(id) || refuse(`${at}.call_id`, 'must be a non-empty string');
+  return stringOf(own) || stringOf(id) || refuse(`${at}.call_id`, 'must be a non-empty string');
 }
 
 function addCall(
@@ -133,7 +129,7 @@ function addCall(
 function toolName(item: JsonObject, at: string, { tools }: Conversation): string {
   const { name, namespace } = item;
   if (typeof name !== 'string' || name === '') return refuse(`${at}.name`, 'must be a non-empty string');
-  return tools.nameOf(name, textOf(namespace));
+  return tools.nameOf(name, stringOf(namespace));
 }
 
 function jsonText(value: JsonValue | undefined): string {
@@ -146,7 +142,7 @@ const readCall: ItemReader = (item, at, into) => {
 };
 
 const readCustomCall: ItemReader = (item, at, into) => {
-  addCall({ name: toolName(item, at, into), arguments: textOf(item.input), custom: true }, item, at, into);
+  addCall({ name: toolName(item, at, into), arguments: stringOf(item.input), custom: true }, item, at, into);
 };
 
 /** A call of a kind of its own; `args`: what its function would be called with. */
@@ -167,7 +163,7 @@ function builtInCall(kind: BuiltIn, args: (item: JsonObject) => JsonValue | unde
 
 const readSearchCall: ItemReader = (item, at, into) => {
   // Without an id the provider searched by itself.
-  if (item.execution === 'server' || textOf(item.call_id) === '')
+  if (item.execution === 'server' || stringOf(item.call_id) === '')
     addNative(item, 'tool_search_call', at, into);
   else builtInCall('tool_search', ({ arguments: args }) => args)(item, at, into);
 };
@@ -191,7 +187,7 @@ function addCallResult(content: string | Part[], item: JsonObject, at: string, i
   const callId = into.calls?.get(named) ?? named;
   if (into.asText?.has(callId) === true) {
     const text = typeof content === 'string' ? content : JSON.stringify(item.output);
-    into.messages.push({ role: 'user', parts: [{ type: 'text', text: `[${textOf(item.type)}] ${text}` }] });
+    into.messages.push({ role: 'user', parts: [{ type: 'text', text: `[${stringOf(item.type)}] ${text}` }] });
   } else if (item.status === 'failed')
     addResult({ type: 'tool_result', callId, content, isError: true }, into);
   else addResult({ type: 'tool_result', callId, content }, into);
@@ -202,12 +198,12 @@ const readShellResult: ItemReader = (item, at, into) => {
 };
 
 const readPatchResult: ItemReader = (item, at, into) => {
-  addCallResult(textOf(item.output) || textOf(item.status), item, at, into);
+  addCallResult(stringOf(item.output) || stringOf(item.status), item, at, into);
 };
 
 /** The tools themselves have joined the request's. */
 const readSearchResult: ItemReader = (item, at, into) => {
-  if (item.execution === 'server' || textOf(item.call_id) === '') {
+  if (item.execution === 'server' || stringOf(item.call_id) === '') {
     addNative(item, 'tool_search_output', at, into);
     return;
   }
@@ -220,9 +216,9 @@ const readSearchResult: ItemReader = (item, at, into) => {
 };
 
 function namesIn({ type, name, tools }: JsonObject, directory: ToolDirectory): string[] {
-  if (type !== 'namespace') return [directory.nameOf(textOf(name))];
+  if (type !== 'namespace') return [directory.nameOf(stringOf(name))];
   return (Array.isArray(tools) ? tools : []).flatMap((tool) =>
-    isObject(tool) ? [directory.nameOf(textOf(tool.name), textOf(name))] : [],
+    isObject(tool) ? [directory.nameOf(stringOf(tool.name), stringOf(name))] : [],
   );
 }
 
@@ -235,7 +231,7 @@ const readAgentMessage: ItemReader = ({ content }, at, into) => {
 
 /** What the gateway keeps was put in its place before; a thought that is lost is no reason to stop. */
 const readReference: ItemReader = (item, _at, into) => {
-  const id = textOf(item.id);
+  const id = stringOf(item.id);
   if (!id.startsWith('rs_')) {
     const message =
       `Item with id '${id}' not found. Items are not persisted when \`store\` is set to false. ` +

@@ -1,6 +1,6 @@
 // A responses request as the canonical one. Nothing is defaulted and nothing is lost: what has no canonical name becomes a native
 // field with the fate that the ledger gives it.
-import { isObject, type JsonObject, type JsonValue } from '../../../canonical/json.ts';
+import { isObject, type JsonObject, type JsonValue, nonEmpty } from '../../../canonical/json.ts';
 import type {
   GenerationRequest,
   Message,
@@ -52,7 +52,7 @@ export function decodeRequest(value: JsonObject, source?: Buffer | string): Gene
   const directory = directoryOf(lists.own);
   const request: GenerationRequest = {
     protocol: 'responses',
-    model: textIn(value.model) ?? '',
+    model: nonEmpty(value.model) ?? '',
     stream: value.stream === true,
     includeUsage: true,
     messages: [...decodeInstructions(value), ...decodeInput(value, directory, native)],
@@ -80,13 +80,8 @@ function distinct(fields: NativeField[]): NativeField[] {
   return fields.filter(({ path }) => !seen.has(path) && seen.add(path));
 }
 
-/** A name that is empty says nothing. */
-function textIn(value: JsonValue | undefined): string | undefined {
-  return typeof value === 'string' && value !== '' ? value : undefined;
-}
-
 function decodeInstructions({ instructions }: JsonObject): Message[] {
-  const text = textIn(instructions);
+  const text = nonEmpty(instructions);
   return text === undefined ? [] : [{ role: 'system', parts: [{ type: 'text', text }] }];
 }
 
@@ -99,9 +94,9 @@ function decodeLimits(value: JsonObject, request: GenerationRequest): void {
 }
 
 function decodeIdentity(value: JsonObject, request: GenerationRequest): void {
-  const user = textIn(value.safety_identifier) ?? textIn(value.user);
-  const tier = textIn(value.service_tier);
-  const key = textIn(value.prompt_cache_key);
+  const user = nonEmpty(value.safety_identifier) ?? nonEmpty(value.user);
+  const tier = nonEmpty(value.service_tier);
+  const key = nonEmpty(value.prompt_cache_key);
   if (user !== undefined) request.user = user;
   if (tier !== undefined) request.serviceTier = tier;
   if (key !== undefined) request.cacheKey = { value: key, from: 'routine' };

@@ -30,7 +30,7 @@ interface Input {
   custom: Set<string>;
 }
 
-export interface EncodedInput {
+interface EncodedInput {
   instructions?: string;
   input: JsonObject[];
 }

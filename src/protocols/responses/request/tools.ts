@@ -1,7 +1,7 @@
 // The names of a request's tools. A tool of a namespace, or of a kind that other protocols lack, has one canonical name; a call of
 // it goes back to the client as its kind demands, by a directory that is read anew from each request.
 import { createHash } from 'node:crypto';
-import { isObject, type JsonObject, type JsonValue } from '../../../canonical/json.ts';
+import { isObject, type JsonObject, type JsonValue, stringOf } from '../../../canonical/json.ts';
 import { refuse } from '../../shared/client.ts';
 
 /** Kinds that the client runs and that have neither a name nor a schema of their own. */
@@ -102,12 +102,12 @@ function readList(
       return;
     }
     if (value.type === 'namespace') {
-      const name = textOf(value.name);
+      const name = stringOf(value.name);
       readList(value.tools, `${at}.tools`, loaded, lists, places, name === BARE_NAMESPACE ? undefined : name);
       return;
     }
     const kind = kindOf(value);
-    const name = kind === 'function' || kind === 'custom' ? textOf(value.name) : kind;
+    const name = kind === 'function' || kind === 'custom' ? stringOf(value.name) : kind;
     const tool: ListedTool = { kind, name, value, at, loaded };
     if (namespace !== undefined && namespace !== '') tool.namespace = namespace;
     const key = keyOf(isBuiltIn(kind) ? kind : '', name, tool.namespace);
@@ -119,10 +119,6 @@ function readList(
 
 function kindOf({ type }: JsonObject): ToolKind {
   return type === 'custom' || isBuiltIn(type) ? type : 'function';
-}
-
-function textOf(value: JsonValue | undefined): string {
-  return typeof value === 'string' ? value : '';
 }
 
 function keyOf(kind: string, name: string, namespace = ''): string {

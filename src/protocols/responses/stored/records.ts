@@ -4,7 +4,7 @@ import type { AnswerPlace, AnswerToStore, NewStored } from '../../interface/feat
 import type { RelayedBody } from '../../interface/bodies.ts';
 
 /** One record under the id of its answer. */
-export interface AnswerRecord {
+interface AnswerRecord {
   response: JsonObject;
   /** All that the answer was made from, references resolved; absent where that is more than one request may hold. */
   input?: JsonValue[];

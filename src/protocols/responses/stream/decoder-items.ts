@@ -1,12 +1,13 @@
 // The items of a provider's stream as canonical blocks. Each piece is known by the item's index and the part's; what a `.done`
 // event says in full is compared with the pieces that came, and only the rest of it is given out.
 import type { StreamEvent } from '../../../canonical/reply.ts';
-import { isObject, type JsonObject, type JsonValue } from '../../../canonical/json.ts';
+import { isObject, type JsonObject, type JsonValue, stringOf } from '../../../canonical/json.ts';
 import { createUniqueIds } from '../../../canonical/tool-pairing.ts';
 import type { ProviderFailure } from '../../../errors.ts';
 import { tokensOf } from '../../../canonical/logprobs.ts';
+import { argumentsText } from '../../json/raw-json.ts';
 import { decodeAnnotation } from '../reply/citations.ts';
-import { argumentsOf, canonicalName, listOf, signatureOf, stringOf, SUMMARY_GAP } from '../reply/decode.ts';
+import { canonicalName, listOf, signatureOf, SUMMARY_GAP } from '../reply/decode.ts';
 import type { Content } from '../reply/ending.ts';
 import { NAMELESS_CALL } from '../../../failures.ts';
 
@@ -242,7 +243,7 @@ export class ItemDecoder {
         const failure = this.#beginCall(item, value, out);
         if (failure !== undefined) return failure;
         const custom = value.type === 'custom_tool_call';
-        const whole = custom ? stringOf(value.input) : argumentsOf(value.arguments) || '{}';
+        const whole = custom ? stringOf(value.input) : argumentsText(value.arguments) || '{}';
         this.#callDelta(item, this.#rest(item, 0, whole), out);
         this.#endCall(item, out);
         break;
@@ -323,7 +324,7 @@ export class ItemDecoder {
       }
       case 'response.function_call_arguments.done': {
         const item = this.#itemOf(value, 'function_call');
-        return this.#callDelta(item, this.#rest(item, 0, argumentsOf(value.arguments)), out);
+        return this.#callDelta(item, this.#rest(item, 0, argumentsText(value.arguments)), out);
       }
       case 'response.custom_tool_call_input.done': {
         const item = this.#itemOf(value, 'custom_tool_call');

@@ -1,13 +1,13 @@
 // A provider's stream of this protocol as canonical events: one synchronous machine, fed frame by frame. What local servers leave
 // out is taken from what they do send: pieces from `.done` events, items from `output_item.done`, all of it from the last event.
 import type { StreamEvent, Usage } from '../../../canonical/reply.ts';
-import { isObject, type JsonObject, type JsonValue } from '../../../canonical/json.ts';
+import { isObject, type JsonObject, type JsonValue, stringOf } from '../../../canonical/json.ts';
 import type { ProviderFailure } from '../../../errors.ts';
 import type { StreamDecoder } from '../../interface/stream.ts';
 import { NumberedDelta } from '../../sse/delta-template.ts';
 import type { Frame } from '../../sse/splitter.ts';
 import { failureOf, failureOfEvent, failureOfStray, isError } from '../errors.ts';
-import { failureOfResponse, listOf, stringOf } from '../reply/decode.ts';
+import { failureOfResponse, listOf } from '../reply/decode.ts';
 import { decodeStop, decodeUsage } from '../reply/ending.ts';
 import { ItemDecoder } from './decoder-items.ts';
 import { EVENT_NOT_JSON, NO_ANSWER, BROKEN_OFF } from '../../../failures.ts';

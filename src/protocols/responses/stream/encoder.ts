@@ -2,8 +2,8 @@
 // others waits until it closes. An item closes when the next one begins or the answer ends, since only then is it known whether
 // it was cut.
 import { rawJson } from '../../json/raw-json.ts';
-import type { StreamEvent, StopReason, Usage } from '../../../canonical/reply.ts';
-import { append, type JsonObject } from '../../../canonical/json.ts';
+import { estimateUsage, type StreamEvent, type StopReason, type Usage } from '../../../canonical/reply.ts';
+import { append, type JsonObject, stringOf } from '../../../canonical/json.ts';
 import type { NativePart, ReasoningPart } from '../../../canonical/request.ts';
 import { isSealed } from '../../../canonical/thinking-signature.ts';
 import type { GatewayError } from '../../../errors.ts';
@@ -13,7 +13,7 @@ import type { Frame } from '../../sse/splitter.ts';
 import { gatewayErrorOf } from '../../shared/client.ts';
 import { errorEvent, responseError } from '../errors.ts';
 import { callIds, callItem, clientToolOf, encryptedContent, itemId } from '../reply/items.ts';
-import { stringOf } from '../reply/decode.ts';
+
 import { deltaOf, type Block, type CallStart } from './block.ts';
 import {
   completedAt,
@@ -25,14 +25,7 @@ import {
   type ResponseHead,
   type ResponseState,
 } from '../reply/response.ts';
-import {
-  encodeStop,
-  endsWithText,
-  holdsAnswer,
-  refusalWords,
-  encodeUsage,
-  estimateUsage,
-} from '../reply/ending.ts';
+import { encodeStop, endsWithText, holdsAnswer, refusalWords, encodeUsage } from '../reply/ending.ts';
 import { toolDirectory, type ToolDirectory } from '../request/tools.ts';
 import { AdoptedFrames } from './relayed.ts';
 import { CallItem, MessageItem, Numbered, ReasoningItem, WholeItem, type OpenItem } from './open-item.ts';

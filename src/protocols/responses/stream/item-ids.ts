@@ -1,7 +1,7 @@
 // Ids for the items of a relayed stream whose server gives none: readers with schemas refuse its events. They are made of the
 // Response's id, so that an item has the same one in all its events.
-import { isObject, type JsonObject, type JsonValue } from '../../../canonical/json.ts';
-import { listOf, stringOf } from '../reply/decode.ts';
+import { isObject, type JsonObject, type JsonValue, stringOf } from '../../../canonical/json.ts';
+import { listOf } from '../reply/decode.ts';
 
 const PREFIXES: ReadonlyMap<JsonValue | undefined, string> = new Map([
   ['message', 'msg'],

@@ -3,10 +3,10 @@
 // the opening. The Response has the id of the opening in each event, since some readers take the id from the first event (AI SDK,
 // LangChain) and others from the last (Codex, the official SDK); an answer that the gateway does not store has the provider's id,
 // which alone can be referred to.
-import { isObject, type JsonObject, type JsonValue } from '../../../canonical/json.ts';
+import { isObject, type JsonObject, type JsonValue, stringOf } from '../../../canonical/json.ts';
 import type { ReplyContext } from '../../interface/answer.ts';
 import type { Frame } from '../../sse/splitter.ts';
-import { listOf, stringOf } from '../reply/decode.ts';
+import { listOf } from '../reply/decode.ts';
 import { isStored, noteReplyIds } from '../reply/response.ts';
 import { typeOf } from './decoder.ts';
 import type { Numbered } from './open-item.ts';
@@ -79,7 +79,7 @@ export class OutputSoFar {
       const value = dataOf(frame);
       if (value === undefined) continue;
       if (last !== undefined && goesOn(last, value)) {
-        last.delta = textOf(last.delta) + textOf(value.delta);
+        last.delta = stringOf(last.delta) + stringOf(value.delta);
         continue;
       }
       if (last !== undefined) this.#piece(last);
@@ -163,12 +163,8 @@ function placeIn(list: 'content' | 'summary', value: JsonObject): number {
 /** With the piece at the end of the member, or with all of it. */
 function extended(part: JsonObject, member: string, { delta, ...value }: JsonObject): JsonObject {
   const whole: JsonValue | undefined = value[member];
-  if (typeof delta === 'string') return { ...part, [member]: textOf(part[member]) + delta };
+  if (typeof delta === 'string') return { ...part, [member]: stringOf(part[member]) + delta };
   return typeof whole === 'string' ? { ...part, [member]: whole } : part;
-}
-
-function textOf(value: JsonValue | undefined): string {
-  return typeof value === 'string' ? value : '';
 }
 
 /** Not inside a string, where its quotes would be escaped. */

@@ -62,11 +62,26 @@ export function stopOfWord(finish: string): StopReason['reason'] | undefined {
 }
 
 /** The failure that a finish reason means, whatever content came before it. */
-export function failureOfWord(finish: string): ProviderFailure | undefined {
+function failureOfWord(finish: string): ProviderFailure | undefined {
   const meaning = meaningOf(finish);
   if (meaning === undefined || typeof meaning === 'string') return undefined;
   const message = `The provider ended the answer with finish reason ${shown(finish)}.`;
   return { kind: meaning.failure, message, reason: 'finish' };
+}
+
+interface StopWords {
+  /** The protocol's own word, else one that servers send although the protocol does not define it. */
+  reasonOf: (word: string) => StopReason['reason'] | undefined;
+  /** The failure that a word stands for, whatever came before it. */
+  failureOfStop: (word: string) => ProviderFailure | undefined;
+}
+
+/** `own`: the words that the protocol defines. */
+export function createStopWords(own: ReadonlyMap<string, StopReason['reason']>): StopWords {
+  return {
+    reasonOf: (word) => own.get(word) ?? stopOfWord(word),
+    failureOfStop: (word) => (own.has(word) ? undefined : failureOfWord(word)),
+  };
 }
 
 /** Characters of a word that is shown. */

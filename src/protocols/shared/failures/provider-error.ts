@@ -3,9 +3,10 @@
 import { isObject, type JsonObject, type JsonValue } from '../../../canonical/json.ts';
 import { FailureError, type FailureKind, type ProviderFailure } from '../../../errors.ts';
 import { likeness } from '../../json/raw-json.ts';
+import { type Frame, strayObject } from '../../sse/frame.ts';
 import { isOverflow, overflowTokens } from './context-overflow.ts';
 
-export interface ErrorWording {
+interface ErrorWording {
   /** `status` undefined: the error came inside a stream or a 200. */
   withoutMessage(status: number | undefined): string;
   /** `title` may be empty. */
@@ -18,7 +19,7 @@ export interface ErrorWording {
 
 type Headers = ReadonlyMap<string, string>;
 
-export interface ErrorReader {
+interface ErrorReader {
   /** An error answer. */
   decodeError: (status: number, headers: Headers, body: string) => ProviderFailure;
   /** A parsed value that is known to be an error. */
@@ -359,4 +360,15 @@ function waitInWords(message: string): number | undefined {
 
 export function throwFailure(failure: ProviderFailure): never {
   throw new FailureError(failure);
+}
+
+/** Reads the error that a frame holds beside its data; `isError` tells an error from everything else that stands there. */
+export function createStrayReader(
+  isError: (value: JsonObject, event: string) => boolean,
+  failureOf: ErrorReader['failureOf'],
+): (frame: Frame) => ProviderFailure | undefined {
+  return (frame) => {
+    const value = strayObject(frame);
+    return value !== undefined && isError(value, '') ? failureOf(value) : undefined;
+  };
 }

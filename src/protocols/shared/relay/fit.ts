@@ -28,7 +28,7 @@ export interface FittedHeaders {
   warning?: Warning;
 }
 
-export interface FittedBody {
+interface FittedBody {
   body: RelayedBody;
   warnings: readonly Warning[];
 }
