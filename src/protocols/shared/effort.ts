@@ -31,7 +31,7 @@ export function asksToThink(reasoning: Reasoning | undefined): boolean {
 }
 
 /** The effort that is asked for, in whatever form; undefined: nothing that an effort can express. */
-function askedEffort(reasoning: Reasoning): Effort | undefined {
+export function askedEffort(reasoning: Reasoning): Effort | undefined {
   const { mode, effort, budgetTokens } = reasoning;
   if (mode === 'off' || mode === 'between_tools') return 'none';
   if (effort !== undefined) return effort;

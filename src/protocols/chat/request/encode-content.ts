@@ -48,8 +48,19 @@ function encodeImage(part: ImagePart, encoding: EncodeContext): JsonObject {
     refusePart(part.at, 'this provider takes no image by URL, send its data');
   }
   const image: JsonObject = { url: source.kind === 'url' ? source.url : dataUrl(source, encoding) };
-  if (part.detail !== undefined) image.detail = part.detail;
+  if (part.detail !== undefined) putDetail(image, part.detail, encoding);
   return { type: 'image_url', image_url: image, ...encodeMark(part.cache, encoding) };
+}
+
+/** The responses protocol alone has `original`. */
+function putDetail(image: JsonObject, detail: string, encoding: EncodeContext): void {
+  if (encoding.traits.imageDetail === 'none') {
+    const effect = detail === 'auto' ? 'quiet' : 'dropped';
+    encoding.warn(effect, 'messages.image.detail', 'this server takes no detail of an image');
+  } else if (detail === 'original') {
+    image.detail = 'high';
+    encoding.warn('changed', 'messages.image.detail', 'original was sent as high');
+  } else image.detail = detail;
 }
 
 const EXTENSIONS: Readonly<Record<string, string | undefined>> = {

@@ -5,7 +5,7 @@ import { append, type JsonObject, type JsonValue } from '../../../canonical/json
 import type { Message, Part, TextPart, ToolCallPart, ToolResultPart } from '../../../canonical/request.ts';
 import type { EncodeContext } from '../../shared/encode-context.ts';
 import { signedExtra } from './encode-tools.ts';
-import { alternate, bridgeTools, limitMarks, markLast, merge } from './server-rules.ts';
+import { alternate, bridgeTools, joinTexts, limitMarks, markLast, merge } from './server-rules.ts';
 import { gapBetween, separates } from '../reply/encode.ts';
 import { nativeText } from '../../shared/native-text.ts';
 import { encodeMark, encodeUserPart, isMarked, lossOf } from './encode-content.ts';
@@ -35,6 +35,7 @@ export function encodeMessages(encoding: EncodeContext): JsonObject[] {
   }
   if (encoding.traits.cacheMarks !== 'none') limitMarks(history.out, encoding);
   const written = encoding.traits.strictAlternation ? alternate(history.out) : history.out;
+  if (!encoding.traits.contentLists) joinTexts(written);
   return encoding.traits.userAfterTool ? written : bridgeTools(written, encoding);
 }
 
@@ -90,7 +91,7 @@ function encodeSystem(message: Message, history: History, encoding: EncodeContex
     return;
   }
   const content = joined(parts);
-  if (history.hasTurns && traits.strictAlternation) {
+  if (history.hasTurns && (traits.strictAlternation || traits.lateSystem === 'user')) {
     flushAttached(history);
     history.out.push({ role: 'user', content: `<system>\n${textOf(parts)}\n</system>` });
     encoding.warn('changed', 'messages', 'system text in mid-conversation is sent inside a user message');
@@ -271,7 +272,7 @@ function encodeAssistant(message: Message, history: History, encoding: EncodeCon
   history.hasTurns = true;
   const wire: JsonObject = { role: 'assistant', content: assistantContent(turn) };
   if (turn.refusal !== '') wire.refusal = turn.refusal;
-  if (replays) wire[encoding.traits.reasoningField] = turn.reasoning;
+  if (replays) wire[encoding.traits.reasoningField] = turn.reasoning || encoding.traits.reasoningFill;
   if (turn.calls.length > 0) wire.tool_calls = turn.calls.map((call, at) => encodeCall(call, at, encoding));
   const wireTurn = withMembers(wire, message, encoding);
   const last = history.out.at(-1);
@@ -295,7 +296,7 @@ function assistantContent({ text, refusal, calls, mark }: Turn): JsonValue {
   return text !== '' && isMarked(mark) ? [{ type: 'text', text, ...mark }] : text;
 }
 
-/** With `tool_turns` a server requires the member in turns with calls: reasoning that is missing is sent as an empty text. */
+/** With `tool_turns` a server requires the member in turns with calls: what stands for reasoning that is missing is a trait. */
 function replaysReasoning(turn: Turn, { traits, request }: EncodeContext): boolean {
   if (traits.replayReasoning === 'always') return turn.reasoning !== '';
   if (traits.replayReasoning === 'never' || turn.calls.length === 0) return false;

@@ -1,10 +1,11 @@
 // Tools and tool choice towards a chat provider. Tools that another provider would run are left out and reported: real
 // clients list them always. Only where the choice forces one is that a refusal.
-import type { JsonObject, JsonValue } from '../../../canonical/json.ts';
+import { isObject, type JsonObject, type JsonValue } from '../../../canonical/json.ts';
 import type { FunctionTool, NativeField, NativeTool, Tool, ToolChoice } from '../../../canonical/request.ts';
 import type { EncodeContext } from '../../shared/encode-context.ts';
 import { refuse } from '../../shared/client.ts';
 import { functionForCustom, clientTool, isWebSearch, isStrictSchema } from '../../shared/function-tools.ts';
+import { objectRoot } from '../../shared/schema-root.ts';
 
 export function encodeTools(encoding: EncodeContext): JsonObject[] {
   const wire: JsonObject[] = [];
@@ -56,11 +57,20 @@ function putMembers(tool: Tool, body: JsonObject, wire: JsonObject, encoding: En
 function encodeFunction(tool: FunctionTool, encoding: EncodeContext): JsonObject {
   const body: JsonObject = { name: encoding.toolName(tool.name) };
   if (tool.description !== undefined) body.description = tool.description;
-  if (tool.parameters) body.parameters = tool.parameters;
-  if (tool.strict !== undefined) encodeStrict(tool, body, encoding);
+  const parameters = rootOf(tool, encoding);
+  if (parameters) body.parameters = parameters;
+  if (tool.strict !== undefined) encodeStrict({ ...tool, parameters }, body, encoding);
   const wire: JsonObject = { type: 'function', function: body };
   putMembers(tool, body, wire, encoding);
   return wire;
+}
+
+/** The schema, with a root that this server takes. */
+function rootOf({ parameters }: FunctionTool, encoding: EncodeContext): JsonObject | undefined {
+  if (parameters === undefined || encoding.traits.schemaRoot === 'any') return parameters;
+  const fitted = objectRoot(parameters);
+  if (fitted !== parameters) encoding.warn('changed', 'tools', 'the root of a schema was made one object');
+  return fitted;
 }
 
 function encodeStrict(tool: FunctionTool, body: JsonObject, encoding: EncodeContext): void {
@@ -100,48 +110,67 @@ function isNativeOnly(name: string, encoding: EncodeContext): boolean {
   return tool?.type === 'native' && tool.protocol !== 'chat' && clientTool(tool) === undefined;
 }
 
-/** `sent`: the tools that are left. Both vendors refuse a choice without tools, so that it goes with the last of them. */
-export function encodeToolChoice(
-  sent: readonly JsonObject[],
-  encoding: EncodeContext,
-): JsonValue | undefined {
+interface Choice {
+  tools: JsonObject[];
+  choice?: JsonValue;
+  /** What stands in the system text for a call that cannot be forced. */
+  inWords?: string;
+}
+
+/**
+ * `sent`: the tools that are left. Both vendors refuse a choice without tools, so that it goes with the last of them.
+ * `mayForce`: a call may be forced in this request.
+ */
+export function encodeToolChoice(sent: JsonObject[], encoding: EncodeContext, mayForce: boolean): Choice {
   const choice = encoding.request.toolChoice;
-  if (!choice) return undefined;
+  if (!choice) return { tools: sent };
   if (choice.type === 'tool' && isNativeOnly(choice.name, encoding)) {
     refuse('tool_choice', `the tool ${JSON.stringify(choice.name)} cannot be carried to this provider`);
   }
+  const isRequired = choice.type === 'required' || (choice.type === 'allowed' && choice.mode === 'required');
   if (sent.length === 0) {
-    const isRequired =
-      choice.type === 'required' || (choice.type === 'allowed' && choice.mode === 'required');
     if (isRequired && encoding.request.tools?.length) {
       refuse('tool_choice', 'none of the tools can be carried to this provider');
     }
-    return undefined;
+    return { tools: sent };
   }
-  return encodeChoice(choice, encoding);
+  if (!mayForce && (isRequired || choice.type === 'tool')) return askForCall(choice, sent, encoding);
+  if (choice.type !== 'tool' || encoding.traits.namedToolChoice)
+    return { tools: sent, choice: encodeChoice(choice, encoding) };
+  const name = encoding.toolName(choice.name);
+  encoding.warn('changed', 'toolChoice', 'this server takes words alone: the named tool was sent alone');
+  return { tools: sent.filter((tool) => sentName(tool) === name), choice: 'required' };
+}
+
+function sentName({ function: own, custom }: JsonObject): JsonValue | undefined {
+  const body = own ?? custom;
+  return isObject(body) ? body.name : undefined;
+}
+
+function askForCall(choice: ToolChoice, tools: JsonObject[], encoding: EncodeContext): Choice {
+  encoding.warn('changed', 'toolChoice', 'no call can be forced here: asked for in the system text');
+  const which = choice.type === 'tool' ? `the tool ${encoding.toolName(choice.name)}` : 'one of the tools';
+  const open: ToolChoice = choice.type === 'allowed' ? { ...choice, mode: 'auto' } : { type: 'auto' };
+  return { tools, choice: encodeChoice(open, encoding), inWords: `Answer with a call of ${which}.` };
 }
 
 function encodeChoice(choice: ToolChoice, encoding: EncodeContext): JsonValue {
-  const mayForce = encoding.traits.forcedTools !== 'never';
   switch (choice.type) {
     case 'auto':
     case 'none':
-      return choice.type;
     case 'required':
-      if (mayForce) return 'required';
-      break;
+      return choice.type;
     case 'tool':
-      if (mayForce) return toolRef(choice.name, encoding);
-      break;
+      return toolRef(choice.name, encoding);
     case 'allowed': {
-      const mode = choice.mode === 'required' && !mayForce ? 'auto' : choice.mode;
+      const { mode, names } = choice;
       if (!encoding.traits.customTools) return mode;
-      const tools = choice.names.map((name) => toolRef(name, encoding));
-      return { type: 'allowed_tools', allowed_tools: { mode, tools } };
+      return {
+        type: 'allowed_tools',
+        allowed_tools: { mode, tools: names.map((name) => toolRef(name, encoding)) },
+      };
     }
   }
-  encoding.warn('changed', 'toolChoice', 'this model takes no forced call');
-  return 'auto';
 }
 
 // -- members beside a call's name and arguments, which Gemini's chat endpoint needs back with the call --

@@ -1,7 +1,7 @@
 // The canonical request as a body for a chat provider, shaped by what its model and server take. A pure function: the same
 // conversation gives the same bytes, on which prompt caches depend. Members stand in a fixed order.
-import { type JsonObject, isObject, type JsonValue } from '../../../canonical/json.ts';
-import type { GenerationRequest, NativeField, ResponseFormat } from '../../../canonical/request.ts';
+import type { JsonObject } from '../../../canonical/json.ts';
+import type { GenerationRequest, NativeField } from '../../../canonical/request.ts';
 import type { Traits } from '../../../canonical/traits.ts';
 import type { ReverseMapping } from '../../../canonical/reverse-mapping.ts';
 import type { EncodedRequest } from '../../interface/bodies.ts';
@@ -12,14 +12,15 @@ import {
   fitUser,
   leaveOutCacheKey,
   type EncodeContext,
-  refuseFormat,
 } from '../../shared/encode-context.ts';
 import { refuse } from '../../shared/client.ts';
 import { encodeMessages } from './encode-messages.ts';
-import { chooseEffort } from '../../shared/effort.ts';
+import { isForcedFormat, putFormat } from './encode-format.ts';
+import { planThinking, putReasoning, type Thinking } from './encode-reasoning.ts';
 import { encodeToolChoice, encodeTools } from './encode-tools.ts';
+import { addSystemText } from './server-rules.ts';
 import { fieldAt } from '../fields.ts';
-import { isStrictSchema, isWebSearch } from '../../shared/function-tools.ts';
+import { isWebSearch } from '../../shared/function-tools.ts';
 
 const MAX_USER = 64;
 const REFUSABLE = {
@@ -32,10 +33,11 @@ const REFUSABLE = {
 export function encodeRequest(request: GenerationRequest, model: string, traits: Traits): EncodedRequest {
   const encoding = createEncodeContext({ protocol: 'chat', request, traits, toolIds: traits.toolIds });
   const body: JsonObject = { model, messages: encodeMessages(encoding) };
-  putTools(body, encoding);
-  const structuredTool = putFormat(body, encoding);
+  const thinking = planThinking(encoding, isForcedFormat(encoding));
+  putTools(body, encoding, thinking);
+  const structuredTool = putFormat(body, encoding, thinking);
   putLimit(body, encoding);
-  putReasoning(body, encoding);
+  putReasoning(body, encoding, thinking);
   putSampling(body, encoding);
   const stop = putStop(body, encoding);
   putIdentity(body, encoding);
@@ -56,14 +58,14 @@ function standIns({ request: { tools }, traits }: EncodeContext): ReadonlySet<st
   return new Set(tools.filter(({ type }) => type === 'custom').map(({ name = '' }) => name));
 }
 
-function putTools(body: JsonObject, encoding: EncodeContext): void {
+function putTools(body: JsonObject, encoding: EncodeContext, { mayForce }: Thinking): void {
   const { tools: given, toolChoice } = encoding.request;
   if (given === undefined && toolChoice === undefined) return;
-  const tools = encodeTools(encoding);
-  const choice = encodeToolChoice(tools, encoding);
+  const { tools, choice, inWords } = encodeToolChoice(encodeTools(encoding), encoding, mayForce);
   if (tools.length === 0) return;
   body.tools = tools;
   if (choice !== undefined) body.tool_choice = choice;
+  if (inWords !== undefined) addSystemText(body, inWords, encoding.traits);
   // True is the default, and some servers know no such member.
   if (encoding.request.parallelToolCalls === false) body.parallel_tool_calls = false;
 }
@@ -80,14 +82,17 @@ function putLimit(body: JsonObject, encoding: EncodeContext): void {
 
 function putSampling(body: JsonObject, encoding: EncodeContext): void {
   const { temperature, topP, topK } = encoding.request;
-  const { oneSamplingParameter, topK: takesTopK } = encoding.traits;
+  const { oneSamplingParameter, maxTemperature, topK: takesTopK } = encoding.traits;
   // OpenAI's models that think take them while they don't.
   const rejectsSampling = encoding.traits.rejectsSampling && body.reasoning_effort !== 'none';
   const why = 'this model takes no sampling parameters';
   if (temperature !== undefined) {
     // 1 is what the model does anyway.
     if (rejectsSampling) encoding.warn(temperature === 1 ? 'quiet' : 'dropped', 'temperature', why);
-    else body.temperature = temperature;
+    else {
+      body.temperature = Math.min(temperature, maxTemperature);
+      if (temperature > maxTemperature) encoding.warn('changed', 'temperature', `sent as ${maxTemperature}`);
+    }
   }
   if (topP !== undefined) {
     if (rejectsSampling) encoding.warn(topP === 1 ? 'quiet' : 'dropped', 'topP', why);
@@ -109,28 +114,6 @@ function putStop(body: JsonObject, encoding: EncodeContext): string[] {
   const rest = all.slice(sent.length);
   if (rest.length > 0) encoding.warn('changed', 'stop', 'the gateway itself stops at some of them');
   return rest;
-}
-
-function putReasoning(body: JsonObject, encoding: EncodeContext): void {
-  const { reasoning } = encoding.request;
-  if (!reasoning) return;
-  const chosen = chooseEffort(reasoning, encoding.traits);
-  if (reasoning.mode === 'between_tools') {
-    encoding.warn('changed', 'reasoning', 'thinking between tool calls alone was sent as none');
-  }
-  if (chosen.say === 'nothing') return;
-  if (chosen.say === 'impossible') {
-    const { why } = chosen;
-    if (reasoning.mode !== undefined || reasoning.budgetTokens !== undefined)
-      encoding.warn('dropped', 'reasoning', why);
-    if (reasoning.effort !== undefined) encoding.warn('dropped', 'reasoning.effort', why);
-    return;
-  }
-  body.reasoning_effort = chosen.effort;
-  if (chosen.changed) encoding.warn('changed', 'reasoning.effort', `sent as ${chosen.effort}`);
-  if (reasoning.budgetTokens !== undefined && reasoning.effort === undefined) {
-    encoding.warn('changed', 'reasoning.budgetTokens', `sent as effort ${chosen.effort}`);
-  }
 }
 
 function putIdentity(body: JsonObject, encoding: EncodeContext): void {
@@ -201,56 +184,3 @@ function asksForLogprobs({ path, value }: NativeField): boolean {
 
 /** By which the responses protocol asks for log probabilities. */
 const LOGPROBS = 'message.output_text.logprobs';
-
-const NAME = 'structured_output';
-
-/** The name of the tool that stands for structured output, where one has to. `body`: with its tools and the choice. */
-function putFormat(body: JsonObject, encoding: EncodeContext): string | undefined {
-  const { request, traits } = encoding;
-  const format = request.responseFormat;
-  if (!format) return undefined;
-  if (traits.structuredOutput === false) return forceTool(format, body, encoding);
-  body.response_format = encodeFormat(format);
-  return undefined;
-}
-
-function encodeFormat(format: ResponseFormat): JsonObject {
-  if (format.type === 'json_object') return { type: 'json_object' };
-  const schema: JsonObject = { name: format.name ?? NAME };
-  if (format.description !== undefined) schema.description = format.description;
-  schema.schema = format.schema;
-  const { strict } = format;
-  if (typeof strict === 'boolean') schema.strict = strict;
-  else if (strict !== undefined && isStrictSchema(format.schema)) schema.strict = true;
-  return { type: 'json_schema', json_schema: schema };
-}
-
-/** The tool must be called, or, where the client has tools of its own that may be, any of them. */
-function forceTool(format: ResponseFormat, body: JsonObject, encoding: EncodeContext): string | undefined {
-  const { traits } = encoding;
-  if (traits.tools === false || traits.forcedTools === 'never') {
-    refuseFormat(encoding, 'this model gives no structured output and takes no forced tool');
-  }
-  const { tool_choice: choice } = body;
-  if (choice === 'required' || isObject(choice)) {
-    encoding.warn('dropped', 'responseFormat', 'a call of another tool is forced');
-    return undefined;
-  }
-  const tools = Array.isArray(body.tools) ? body.tools : [];
-  const taken = new Set(tools.map(nameOf));
-  let name = NAME;
-  while (taken.has(name)) name = `${name}_`;
-  const others = tools.length > 0 && choice !== 'none';
-  const own = format.type === 'json_schema' ? format : { schema: { type: 'object' } };
-  const description =
-    ('description' in own ? own.description : undefined) ?? 'Give the final answer with this tool.';
-  body.tools = [...tools, { type: 'function', function: { name, description, parameters: own.schema } }];
-  body.tool_choice = others ? 'required' : { type: 'function', function: { name } };
-  encoding.warn('changed', 'responseFormat', 'structured output is asked for as a forced tool call');
-  return name;
-}
-
-function nameOf(tool: JsonValue): JsonValue | undefined {
-  const body = isObject(tool) ? (tool.function ?? tool.custom) : undefined;
-  return isObject(body) ? body.name : undefined;
-}

@@ -3,6 +3,7 @@ import type { HistoryRules } from '../../../canonical/history.ts';
 import { isObject, type JsonObject, type JsonValue } from '../../../canonical/json.ts';
 import { encryptedInSignature } from '../../../canonical/thinking-signature.ts';
 import { mendArguments } from '../../../repair/damaged-arguments.ts';
+import type { Traits } from '../../../canonical/traits.ts';
 import type { EncodeContext } from '../../shared/encode-context.ts';
 import { isMarked } from './encode-content.ts';
 
@@ -74,6 +75,30 @@ export function alternate(messages: JsonObject[]): JsonObject[] {
     }
   }
   return out;
+}
+
+/** For servers that take one string: a list of texts alone is joined. */
+export function joinTexts(messages: readonly JsonObject[]): void {
+  for (const message of messages) {
+    const { content } = message;
+    if (!Array.isArray(content)) continue;
+    const texts = content.map((part) => (isObject(part) && part.type === 'text' ? part.text : undefined));
+    if (texts.every((text) => typeof text === 'string')) message.content = texts.join('\n\n');
+  }
+}
+
+/** At the end of the system text, which may have to be begun. */
+export function addSystemText(body: JsonObject, text: string, { systemRole }: Traits): void {
+  const messages = Array.isArray(body.messages) ? body.messages : [];
+  const [first, ...rest] = messages;
+  if (!isObject(first) || !isSystem(first))
+    body.messages = [{ role: systemRole, content: text }, ...messages];
+  else {
+    const { content } = first;
+    const longer =
+      typeof content === 'string' ? `${content}\n\n${text}` : [...asParts(content), { type: 'text', text }];
+    body.messages = [{ ...first, content: longer }, ...rest];
+  }
 }
 
 const BRIDGE = 'I have read the results.';

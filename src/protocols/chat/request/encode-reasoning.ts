@@ -1,0 +1,142 @@
+// The thinking of a chat request: whether the model may think beside what else is asked for, and the members by which this server is told.
+import type { JsonObject, JsonValue } from '../../../canonical/json.ts';
+import type { Effort, Reasoning, ToolChoice } from '../../../canonical/request.ts';
+import type { Traits } from '../../../canonical/traits.ts';
+import { askedEffort, BUDGETS, chooseEffort } from '../../shared/effort.ts';
+import type { EncodeContext } from '../../shared/encode-context.ts';
+
+/** What goes together in this request. */
+export interface Thinking {
+  mayForce: boolean;
+  /** Why thinking is switched off without anybody asking for that. */
+  off?: string;
+}
+
+/** `forcesFormat`: a forced call stands for structured output. */
+export function planThinking({ request, traits }: EncodeContext, forcesFormat: boolean): Thinking {
+  const { tools = [], toolChoice, reasoning = {} } = request;
+  const { forcedTools, toolsWhileThinking } = traits;
+  const mayForce = forcedTools !== 'never';
+  if (!isThinking(reasoning, traits)) return { mayForce };
+  const hasTools = tools.length > 0 || forcesFormat;
+  if (hasTools && toolsWhileThinking === 'not_on_chat' && canBeOff(traits)) {
+    return { mayForce, off: 'this model takes no tools on chat while it thinks' };
+  }
+  // Where nothing is known of a model, it is not known to refuse that either.
+  const isKnown = traits.thinking === true || traits.thinksByDefault;
+  if (forcedTools !== 'not_thinking' || !isKnown) return { mayForce };
+  const isFree = askedEffort(reasoning) === undefined;
+  if (isFree && canBeOff(traits) && (forcesFormat || (tools.length > 0 && isForced(toolChoice)))) {
+    return { mayForce: true, off: 'this model takes no forced call while it thinks' };
+  }
+  return { mayForce: false };
+}
+
+function isForced(choice: ToolChoice | undefined): boolean {
+  if (choice?.type === 'allowed') return choice.mode === 'required';
+  return choice?.type === 'required' || choice?.type === 'tool';
+}
+
+function isThinking(reasoning: Reasoning, traits: Traits): boolean {
+  if (traits.thinking === false) return false;
+  const asked = askedEffort(reasoning);
+  if (asked === undefined) return traits.thinksByDefault;
+  return asked !== 'none' || (traits.thinksByDefault && !canBeOff(traits));
+}
+
+function canBeOff({ thinkingForm, thinkingOff, efforts }: Traits): boolean {
+  return thinkingOff !== 'never' && (thinkingForm !== 'effort' || efforts.includes('none'));
+}
+
+/** The member that switches thinking, by its form. */
+const SWITCHES: Readonly<
+  Record<Traits['thinkingForm'], ((on: boolean) => readonly [string, JsonValue]) | undefined>
+> = {
+  effort: undefined,
+  type: (on) => ['thinking', { type: on ? 'enabled' : 'disabled' }],
+  adaptive: (on) => ['thinking', { type: on ? 'adaptive' : 'disabled' }],
+  enable_thinking: (on) => ['enable_thinking', on],
+  reasoning_enabled: (on) => ['reasoning', { enabled: on }],
+  template: (on) => ['chat_template_kwargs', { enable_thinking: on }],
+};
+
+function putSwitch(body: JsonObject, on: boolean, { thinkingForm }: Traits): void {
+  const [name, value] = SWITCHES[thinkingForm]?.(on) ?? ['reasoning_effort', 'none'];
+  body[name] = value;
+}
+
+export function putReasoning(body: JsonObject, encoding: EncodeContext, { off }: Thinking): void {
+  const { request, traits } = encoding;
+  const { reasoning = {} } = request;
+  if (off !== undefined) {
+    putSwitch(body, false, traits);
+    const field = reasoning.effort === undefined ? 'reasoning' : 'reasoning.effort';
+    encoding.warn('changed', field, `${off}: switched off for this request`);
+    return;
+  }
+  const asked = askedEffort(reasoning);
+  if (asked === undefined) return;
+  if (reasoning.mode === 'between_tools') {
+    encoding.warn('changed', 'reasoning', 'thinking between tool calls alone was sent as none');
+  }
+  if (SWITCHES[traits.thinkingForm] === undefined || traits.thinking === false) {
+    putEffort(body, reasoning, encoding);
+  } else if (traits.thinkingOff === 'never') putGrade(body, reasoning, encoding);
+  else {
+    putSwitch(body, asked !== 'none', traits);
+    if (asked !== 'none') putGrade(body, reasoning, encoding);
+  }
+}
+
+/** How much, beside a switch: of a model that has no grades the switch says all. */
+function putGrade(body: JsonObject, reasoning: Reasoning, encoding: EncodeContext): void {
+  const { effort, budgetTokens } = reasoning;
+  const { budgetRange, efforts } = encoding.traits;
+  const hasGrades = efforts.some((grade) => grade !== 'none');
+  const isOff = askedEffort(reasoning) === 'none';
+  if (budgetRange.length > 0 && !isOff && (budgetTokens ?? (hasGrades ? undefined : effort)) !== undefined) {
+    return putBudget(body, reasoning, encoding);
+  }
+  if (hasGrades) {
+    if (isOff || effort !== undefined || budgetTokens !== undefined) putEffort(body, reasoning, encoding);
+  } else if (isOff) putEffort(body, reasoning, encoding);
+  else if (effort !== undefined) encoding.warn('changed', 'reasoning.effort', UNGRADED);
+  else if (budgetTokens !== undefined) encoding.warn('changed', 'reasoning.budgetTokens', UNGRADED);
+}
+
+const UNGRADED = 'this model thinks, and knows no grades';
+
+function putBudget(
+  body: JsonObject,
+  { effort = 'medium', budgetTokens }: Reasoning,
+  encoding: EncodeContext,
+): void {
+  const [least = 1, most = Infinity] = encoding.traits.budgetRange;
+  const tokens = budgetTokens ?? BUDGETS[effort];
+  const fitted = Math.max(least, Math.min(most, tokens));
+  body.thinking_budget = fitted;
+  if (budgetTokens === undefined)
+    encoding.warn('changed', 'reasoning.effort', `sent as a budget of ${fitted} tokens`);
+  else if (fitted !== tokens) encoding.warn('changed', 'reasoning.budgetTokens', `sent as ${fitted}`);
+}
+
+function putEffort(body: JsonObject, reasoning: Reasoning, encoding: EncodeContext): void {
+  const { traits } = encoding;
+  const efforts: readonly Effort[] = traits.maxEffortOnChat
+    ? traits.efforts
+    : traits.efforts.filter((effort) => effort !== 'max');
+  const chosen = chooseEffort(reasoning, { ...traits, efforts });
+  if (chosen.say === 'nothing') return;
+  if (chosen.say === 'impossible') {
+    const { why } = chosen;
+    if (reasoning.mode !== undefined || reasoning.budgetTokens !== undefined)
+      encoding.warn('dropped', 'reasoning', why);
+    if (reasoning.effort !== undefined) encoding.warn('dropped', 'reasoning.effort', why);
+    return;
+  }
+  body.reasoning_effort = chosen.effort;
+  if (chosen.changed) encoding.warn('changed', 'reasoning.effort', `sent as ${chosen.effort}`);
+  if (reasoning.budgetTokens !== undefined && reasoning.effort === undefined) {
+    encoding.warn('changed', 'reasoning.budgetTokens', `sent as effort ${chosen.effort}`);
+  }
+}
