@@ -1,9 +1,10 @@
 // The thinking of a chat request: whether the model may think beside what else is asked for, and the members by which this server is told.
 import type { JsonObject, JsonValue } from '../../../canonical/json.ts';
-import type { Effort, Reasoning, ToolChoice } from '../../../canonical/request.ts';
+import type { Effort, Reasoning } from '../../../canonical/request.ts';
 import type { Traits } from '../../../canonical/traits.ts';
 import { askedEffort, BUDGETS, chooseEffort } from '../../shared/effort.ts';
 import type { EncodeContext } from '../../shared/encode-context.ts';
+import { isForced } from '../../shared/function-tools.ts';
 
 /** What goes together in this request. */
 export interface Thinking {
@@ -30,11 +31,6 @@ export function planThinking({ request, traits }: EncodeContext, forcesFormat: b
     return { mayForce: true, off: 'this model takes no forced call while it thinks' };
   }
   return { mayForce: false };
-}
-
-function isForced(choice: ToolChoice | undefined): boolean {
-  if (choice?.type === 'allowed') return choice.mode === 'required';
-  return choice?.type === 'required' || choice?.type === 'tool';
 }
 
 function isThinking(reasoning: Reasoning, traits: Traits): boolean {
