@@ -270,7 +270,11 @@ describe.each(SUITES)('%s', (name, cases) => {
     const bytes = Buffer.from(JSON.stringify({ model: 'm', ...before }, null, 1));
     const value = JSON.parse(bytes.toString('utf8')) as JsonObject;
     const body = { bytes, value, members: scanMembers(bytes, Infinity), stream: false };
-    const fitted = fitBody(body, { ...DEFAULT_TRAITS, ...traits }, protocols[name].relay.rules);
+    const fitted = fitBody(
+      body,
+      { traits: { ...DEFAULT_TRAITS, ...traits }, isKnown: true },
+      protocols[name].relay.rules,
+    );
     expect(fitted?.body.value ?? value).toEqual({ model: 'm', ...after });
     const named = (effect: string) =>
       (fitted?.warnings ?? [])
@@ -285,6 +289,8 @@ describe.each(SUITES)('%s', (name, cases) => {
     const bytes = Buffer.from('{"model":"m" , "temperature":0.5,"x":{"y":[1]}}');
     const value = JSON.parse(bytes.toString('utf8')) as JsonObject;
     const body = { bytes, value, members: scanMembers(bytes, Infinity), stream: false };
-    expect(fitBody(body, DEFAULT_TRAITS, protocols[name].relay.rules)).toBeUndefined();
+    expect(
+      fitBody(body, { traits: DEFAULT_TRAITS, isKnown: false }, protocols[name].relay.rules),
+    ).toBeUndefined();
   });
 });

@@ -142,7 +142,9 @@ function buildRelay(
     headers: ownHeaders,
   };
   const headers = relayHeaders(target, protocol.name, inbound.stream, passed.headers);
-  const fitted = isExact ? undefined : fitBody(inbound, traits, protocol.relay.rules);
+  const fitted = isExact
+    ? undefined
+    : fitBody(inbound, { traits, isKnown: provider.preset !== undefined }, protocol.relay.rules);
   const { bytes, thinkingCut } = protocol.relay.rewrite(
     fitted?.body ?? inbound,
     { ...target, traits },

@@ -13,10 +13,12 @@ import { fitToolId } from '../shared/tool-names.ts';
 
 const EFFORT = ['reasoning_effort'];
 
-/** The limit's name, where the server refuses the older one. */
-const limitsName: RelayRule = ({ value, traits: { maxTokensField: name }, rename }) => {
-  if (name !== 'max_completion_tokens' || value.max_tokens === undefined || value[name] !== undefined) return;
-  rename(['max_tokens'], name, `sent as ${name}`);
+/** The limit's name, where the server refuses the other one. */
+const limitsName: RelayRule = ({ value, traits: { maxTokensField, rejectFields }, rename }) => {
+  const isNewer = maxTokensField === 'max_completion_tokens';
+  const given = isNewer ? 'max_tokens' : 'max_completion_tokens';
+  if (value[given] === undefined || value[maxTokensField] !== undefined) return;
+  if (isNewer || rejectFields.includes(given)) rename([given], maxTokensField, `sent as ${maxTokensField}`);
 };
 
 const noStreamOptions: RelayRule = ({ value, traits, drop }) => {
@@ -52,6 +54,11 @@ const OFF: Readonly<Record<Fitting['traits']['thinkingForm'], readonly [string, 
   enable_thinking: ['enable_thinking', false],
   reasoning_enabled: ['reasoning', { enabled: false }],
   template: ['chat_template_kwargs', { enable_thinking: false }],
+};
+
+const noMaxOnChat: RelayRule = ({ value, traits, set }) => {
+  if (value.reasoning_effort !== 'max' || traits.maxEffortOnChat) return;
+  set(EFFORT, 'xhigh', 'this model takes max on other protocols alone: sent as xhigh');
 };
 
 const adaptiveThinking: RelayRule = ({ value: { thinking }, traits: { thinkingForm }, set }) => {
@@ -137,7 +144,11 @@ const messages: RelayRule = (fitting) => {
     const { role, content } = message;
     const path = ['messages', index] as const;
     const isSystem = role === 'system' || role === 'developer';
-    if (isSystem && hasSpoken && traits.lateSystem === 'user') {
+    const takesLate = traits.lateSystem === 'system' && !traits.strictAlternation;
+    if (role === 'developer' && traits.systemRole === 'system' && fitting.isKnown) {
+      set([...path, 'role'], 'system', 'the role developer was sent as system');
+    }
+    if (isSystem && hasSpoken && !takesLate) {
       set([...path, 'role'], 'user', 'late system text was sent as a message of the user');
     }
     if (!isSystem) hasSpoken = true;
@@ -147,6 +158,7 @@ const messages: RelayRule = (fitting) => {
     }
     for (const [at, part] of objectsIn(content)) imageDetail([...path, 'content', at], part, fitting);
     if (role === 'assistant') reasoning(path, message, fitting);
+    if (traits.thoughtSignatures) signature(path, message, fitting);
     if (traits.toolIds !== 'any') ids(path, message, fitting);
   }
 };
@@ -171,7 +183,7 @@ function imageDetail(
   const detail = isObject(part.image_url) ? part.image_url.detail : undefined;
   if (detail === undefined) return;
   if (traits.imageDetail === 'none') drop([...path, 'image_url', 'detail'], 'this server refuses it');
-  else if (detail === 'original' && traits.imageDetail === 'usual') {
+  else if (detail === 'original') {
     set([...path, 'image_url', 'detail'], 'high', 'original was sent as high');
   }
 }
@@ -185,14 +197,34 @@ function reasoning(path: readonly (string | number)[], message: JsonObject, fitt
     fitting.rename([...path, other], field, `sent as ${field}`);
     return;
   }
-  if (replayReasoning === 'never' || !Array.isArray(calls) || calls.length === 0 || !isThinking(fitting))
+  if (replayReasoning === 'never') {
+    if (!fitting.isKnown) return;
+    for (const name of ['reasoning_content', 'reasoning']) {
+      if (typeof message[name] === 'string')
+        fitting.drop([...path, name], 'this model takes no reasoning back');
+    }
     return;
+  }
+  if (!Array.isArray(calls) || calls.length === 0 || !isThinking(fitting)) return;
   const given = message[field];
   if (typeof given === 'string' && (given !== '' || reasoningFill === '')) return;
   fitting.set(
     [...path, field],
     reasoningFill,
     'a turn with calls must have reasoning: a blank stands for it',
+  );
+}
+
+/** The value for "none": https://ai.google.dev/gemini-api/docs/thought-signatures */
+const UNSIGNED: JsonObject = { google: { thought_signature: 'skip_thought_signature_validator' } };
+
+function signature(path: readonly (string | number)[], message: JsonObject, { set }: Fitting): void {
+  const [first] = objectsIn(message.tool_calls);
+  if (first === undefined || first[1].extra_content !== undefined) return;
+  set(
+    [...path, 'tool_calls', first[0], 'extra_content'],
+    UNSIGNED,
+    'a call without a signature got the value for none',
   );
 }
 
@@ -215,6 +247,7 @@ export const RELAY_RULES: readonly RelayRule[] = [
   fittedSampling,
   fewerStops,
   fittedEffort(EFFORT, offByMember),
+  noMaxOnChat,
   adaptiveThinking,
   toolsBesideThinking,
   forcedCalls,

@@ -38,6 +38,12 @@ const thinking: RelayRule = ({ value, traits, set, drop }) => {
     const most = typeof limit === 'number' ? limit - 512 : LEAST_BUDGET;
     if (most < LEAST_BUDGET) return drop(['thinking'], 'the limit leaves no room to think');
     set(['thinking'], { type: 'enabled', budget_tokens: Math.min(most, USUAL_BUDGET) }, 'sent with a budget');
+  } else if (asked.type === 'disabled' && traits.thinkingOff === 'between_tools') {
+    set(
+      ['thinking', 'type'],
+      'between_tools',
+      'this model can be kept from thinking before its first call alone',
+    );
   } else if (asked.type === 'disabled' && traits.thinkingOff === 'never') {
     drop(['thinking'], 'this model cannot be kept from thinking');
   }
@@ -67,8 +73,8 @@ const forcedCalls: RelayRule = ({ value, traits, set }) => {
   );
 };
 
-const lateSystem: RelayRule = ({ value, traits, set }) => {
-  if (traits.midSystem) return;
+const lateSystem: RelayRule = ({ value, traits, isKnown, set }) => {
+  if (traits.midSystem || !(isKnown || traits.lateSystem === 'user')) return;
   for (const [index, message] of objectsIn(value.messages)) {
     if (message.role === 'system') {
       set(['messages', index, 'role'], 'user', 'late system text was sent as a message of the user');

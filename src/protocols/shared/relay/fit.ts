@@ -13,6 +13,8 @@ type Path = readonly (string | number)[];
 export interface Fitting {
   readonly value: JsonObject;
   readonly traits: Traits;
+  /** A well-known provider: there the defaults of traits are facts, elsewhere guesses. */
+  readonly isKnown: boolean;
   /** Left out, and named as such. */
   readonly drop: (path: Path, why: string) => void;
   /** In place of the value at the path. */
@@ -36,10 +38,10 @@ interface FittedBody {
 /** Undefined if no rule applies: the body stays as it is. */
 export function fitBody(
   body: RelayedBody,
-  traits: Traits,
+  { traits, isKnown }: Pick<Fitting, 'traits' | 'isKnown'>,
   rules: readonly RelayRule[],
 ): FittedBody | undefined {
-  const fitting = createNotes(body.value, traits);
+  const fitting = createNotes(body.value, traits, isKnown);
   for (const rule of rules) rule(fitting);
   if (fitting.edits.length === 0) return undefined;
   const bytes = editPaths(body.bytes, fitting.edits);
@@ -56,7 +58,7 @@ interface Notes extends Fitting {
   warnings: Map<string, Warning>;
 }
 
-function createNotes(value: JsonObject, traits: Traits): Notes {
+function createNotes(value: JsonObject, traits: Traits, isKnown: boolean): Notes {
   const edits: PathEdit[] = [];
   const warnings = new Map<string, Warning>();
   const warn = (effect: Warning['effect'], path: Path, detail: string): void => {
@@ -67,6 +69,7 @@ function createNotes(value: JsonObject, traits: Traits): Notes {
   return {
     value,
     traits,
+    isKnown,
     edits,
     warnings,
     drop(path, why) {

@@ -20,7 +20,16 @@ export const withoutRefused: RelayRule = (fitting) => {
 };
 
 /** Without them the request has another meaning: its provider says what is wrong. */
-const NEEDED: ReadonlySet<string> = new Set(['model', 'messages', 'input', 'tools', 'stream', 'n']);
+const NEEDED: ReadonlySet<string> = new Set([
+  'model',
+  'messages',
+  'input',
+  'tools',
+  'stream',
+  'n',
+  'max_tokens',
+  'max_completion_tokens',
+]);
 /** Elements of one list in which a member is looked for. */
 const MOST_ELEMENTS = 100_000;
 
