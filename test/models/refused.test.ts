@@ -9,55 +9,31 @@ type Way = Outcome['way'];
 /** The most refusals of a kind that are known, and why they are there. Lower a number when fewer are left; never raise one. */
 const AT_MOST: Readonly<Record<Kind, Record<Way, number> & { why?: string }>> = {
   'tools beside reasoning': {
-    translated: 41,
-    relayed: 25,
-    why: 'azure/gpt-5.6-sol gets no effort none beside tools; on a relay openai/gpt-6-astra, which takes tools on responses alone',
+    translated: 0,
+    relayed: 26,
+    why: 'openai/gpt-6-astra takes tools on responses alone, and a chat client is relayed on chat',
   },
-  'efforts and off': {
-    translated: 2,
-    relayed: 6,
-    why: 'max on chat at OpenAI and Azure; thinking off at claude-sonnet-5-5 on a relay',
-  },
-  'schema roots': {
-    translated: 46,
-    relayed: 0,
-    why: 'encoders send a union or a root without properties as it is',
-  },
-  'forced calls': {
-    translated: 31,
-    relayed: 0,
-    why: 'the chat encoder forces calls at models that think, and a tool by its name where words alone are taken',
-  },
+  'efforts and off': { translated: 0, relayed: 0 },
+  'schema roots': { translated: 0, relayed: 0 },
+  'forced calls': { translated: 0, relayed: 0 },
   'structured output': {
-    translated: 22,
-    relayed: 27,
-    why: 'json_schema where json_object alone is taken, and json_object without the word JSON in the messages',
+    translated: 1,
+    relayed: 8,
+    why: 'json_object of responses clients without the word JSON in the input, which OpenAI documents as their part',
   },
-  'output limits': {
-    translated: 2,
-    relayed: 0,
-    why: 'no limit of codestral-latest is known',
-  },
-  'reasoning that must come back': {
-    translated: 16,
-    relayed: 18,
-    why: 'Kimi and MiMo get no reasoning for foreign calls; on a relay Gemini gets calls without a signature',
-  },
-  contents: {
-    translated: 51,
-    relayed: 4,
-    why: 'the detail original of an image on chat; lists of texts at DeepSeek and Cerebras',
-  },
+  'output limits': { translated: 2, relayed: 1, why: 'no limit of codestral-latest is known' },
+  'reasoning that must come back': { translated: 0, relayed: 0 },
+  contents: { translated: 0, relayed: 0 },
   'sampling and stop': { translated: 0, relayed: 0 },
   'order and roles': {
     translated: 0,
-    relayed: 100,
-    why: 'a relay keeps the role developer, late system text, a user after a tool and turns that do not alternate',
+    relayed: 8,
+    why: 'messages cannot be joined, or put between others, in the bytes of a relayed request',
   },
   'unknown members': {
     translated: 0,
-    relayed: 34,
-    why: 'on a relay: reasoning_content at OpenAI and Gemini, max_completion_tokens at Mistral, efforts at NVIDIA',
+    relayed: 8,
+    why: 'whether kimi-k2.6 at NVIDIA takes an effort is not known',
   },
 };
 

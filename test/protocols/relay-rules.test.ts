@@ -185,6 +185,34 @@ const CHAT: Readonly<Record<string, Case>> = {
     after: {},
     dropped: ['stop'],
   },
+  'a schema where json_object alone is taken': {
+    traits: { responseFormats: ['json_object'], rejectFields: ['messages[].name'] },
+    before: {
+      messages: [{ role: 'user', name: 'x', content: 'a' }],
+      response_format: { type: 'json_schema', json_schema: { name: 'n', schema: { type: 'object' } } },
+    },
+    after: {
+      messages: [
+        { role: 'system', content: 'Answer with JSON that fits this schema: {"type":"object"}' },
+        { role: 'user', content: 'a' },
+      ],
+      response_format: { type: 'json_object' },
+    },
+    dropped: ['messages[].name'],
+    changed: ['messages', 'response_format'],
+  },
+  'the word JSON, where it is demanded': {
+    traits: { jsonWord: true },
+    before: { messages: [{ role: 'user', content: 'a' }], response_format: { type: 'json_object' } },
+    after: {
+      messages: [
+        { role: 'system', content: 'Answer with JSON.' },
+        { role: 'user', content: 'a' },
+      ],
+      response_format: { type: 'json_object' },
+    },
+    changed: ['messages'],
+  },
   'json_object where a schema alone is taken': {
     traits: { responseFormats: ['json_schema'] },
     before: { response_format: { type: 'json_object' } },

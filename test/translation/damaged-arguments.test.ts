@@ -55,7 +55,11 @@ const PAIRS = PROTOCOL_NAMES.flatMap((from) => PROTOCOL_NAMES.map((to) => [from,
 function relayed(name: ProtocolName, request: JsonObject, strictArguments: boolean) {
   const bytes = Buffer.from(JSON.stringify(request));
   const body = { bytes, value: request, members: scanMembers(bytes, Infinity), stream: false };
-  return fitBody(body, { ...DEFAULT_TRAITS, strictArguments }, protocols[name].relay.rules);
+  return fitBody(
+    body,
+    { traits: { ...DEFAULT_TRAITS, strictArguments }, isKnown: true },
+    protocols[name].relay.rules,
+  );
 }
 
 describe.each(PAIRS)('%s to %s', (from, to) => {

@@ -73,6 +73,7 @@ export const MAKERS: readonly Preset[] = [
       pdfInput: false,
       imageDetail: 'none',
       rejectFields: [
+        'max_completion_tokens',
         'user',
         'seed',
         'logit_bias',

@@ -109,30 +109,28 @@ const forcedCalls: RelayRule = (fitting) => {
   if (first !== undefined) set(['tools'], [first[1]], 'the named tool alone was sent');
 };
 
-const responseFormat: RelayRule = ({
-  value: { response_format: format },
-  traits: { responseFormats },
-  set,
-}) => {
+const responseFormat: RelayRule = (fitting) => {
+  const { value, traits, set, prepend } = fitting;
+  const { response_format: format, messages } = value;
   if (!isObject(format)) return;
-  if (
-    format.type === 'json_object' &&
-    !responseFormats.includes('json_object') &&
-    responseFormats.includes('json_schema')
-  ) {
+  const takes = (type: 'json_object' | 'json_schema'): boolean => traits.responseFormats.includes(type);
+  if (format.type === 'json_object' && !takes('json_object') && takes('json_schema')) {
     const schema = { name: 'answer', schema: { type: 'object' } };
     set(['response_format'], { type: 'json_schema', json_schema: schema }, 'sent as the schema of an object');
+    return;
   }
-  if (
-    format.type === 'json_schema' &&
-    !responseFormats.includes('json_schema') &&
-    responseFormats.includes('json_object')
+  if (format.type === 'json_schema' && !takes('json_schema') && takes('json_object')) {
+    const given = isObject(format.json_schema) ? format.json_schema.schema : undefined;
+    const content = `Answer with JSON that fits this schema: ${JSON.stringify(given ?? {})}`;
+    set(['response_format'], { type: 'json_object' }, 'this server takes no schema: it was sent in words');
+    prepend(['messages'], { role: 'system', content }, 'the schema of the answer was sent in words');
+  } else if (
+    format.type === 'json_object' &&
+    traits.jsonWord &&
+    !/json/i.test(JSON.stringify(messages ?? []))
   ) {
-    set(
-      ['response_format'],
-      { type: 'json_object' },
-      'this server takes no schema: JSON of any form was asked for',
-    );
+    const message = { role: 'system', content: 'Answer with JSON.' };
+    prepend(['messages'], message, 'this server demands the word JSON: a line of system text was added');
   }
 };
 

@@ -7,24 +7,28 @@ export type PathEdit = { path: readonly (string | number)[] } & (
   /** In place of its value; a member that is not there is added. */
   | { does: 'set'; text: string }
   | { does: 'rename'; to: string }
+  /** A further element, before those of the list. */
+  | { does: 'prepend'; text: string }
 );
 
-/** The edits below one value, by name or index. */
+/** The edits of one value, and of those below it by name or index. A value may be set and its member renamed. */
 interface Branch {
-  edit?: PathEdit;
+  edits: PathEdit[];
   children: Map<string, Branch>;
 }
 
+const newBranch = (): Branch => ({ edits: [], children: new Map() });
+
 export function editPaths(bytes: Buffer, edits: readonly PathEdit[]): Buffer {
-  const root: Branch = { children: new Map() };
+  const root = newBranch();
   for (const edit of edits) {
     let branch = root;
     for (const step of edit.path) {
       let child = branch.children.get(String(step));
-      if (child === undefined) branch.children.set(String(step), (child = { children: new Map() }));
+      if (child === undefined) branch.children.set(String(step), (child = newBranch()));
       branch = child;
     }
-    branch.edit = edit;
+    branch.edits = [...branch.edits.filter(({ does }) => does !== edit.does), edit];
   }
   const found: Edit[] = [];
   collect(bytes, root, { start: firstByte(bytes), end: bytes.length }, found);
@@ -47,22 +51,40 @@ function collect(bytes: Buffer, branch: Branch, at: { start: number; end: number
     const child = branch.children.get(item.name);
     if (child === undefined) continue;
     seen.add(item.name);
-    if (child.edit?.does === 'remove') gone.push(index);
-    else if (child.edit === undefined) collect(bytes, child, item, found);
-    else found.push(editOf(child.edit, item));
+    const { edits } = child;
+    if (edits.some(({ does }) => does === 'remove')) gone.push(index);
+    else {
+      for (const edit of edits) found.push(editOf(edit, item, bytes));
+      if (!edits.some(({ does }) => does === 'set')) collect(bytes, child, item, found);
+    }
   }
   for (const span of cuts(items, gone, bytes[at.start] === OPEN_OBJECT)) found.push({ ...span, text: '' });
-  const added = [...branch.children].flatMap(([name, { edit }]) =>
-    edit?.does === 'set' && !seen.has(name) ? [`${JSON.stringify(name)}:${edit.text}`] : [],
+  const added = [...branch.children].flatMap(([name, { edits }]) =>
+    seen.has(name)
+      ? []
+      : edits.flatMap((edit) => (edit.does === 'set' ? [`${JSON.stringify(name)}:${edit.text}`] : [])),
   );
   if (added.length === 0 || bytes[at.start] !== OPEN_OBJECT) return;
   const start = items.at(-1)?.end ?? at.start + 1;
   found.push({ start, end: start, text: (items.length > gone.length ? ',' : '') + added.join(',') });
 }
 
-function editOf(edit: Exclude<PathEdit, { does: 'remove' }>, { nameStart, start, end }: Member): Edit {
-  if (edit.does === 'set') return { start, end, text: edit.text };
-  return { start: nameStart, end: start, text: `${JSON.stringify(edit.to)}:` };
+function editOf(edit: PathEdit, item: Member, bytes: Buffer): Edit {
+  const { nameStart, start, end } = item;
+  switch (edit.does) {
+    case 'set':
+      return { start, end, text: edit.text };
+    case 'rename':
+      return { start: nameStart, end: start, text: `${JSON.stringify(edit.to)}:` };
+    case 'prepend':
+      return {
+        start: start + 1,
+        end: start + 1,
+        text: rangesOf(bytes, start, end).length === 0 ? edit.text : `${edit.text},`,
+      };
+    case 'remove':
+      return { start, end, text: '' };
+  }
 }
 
 /** `cutsOf` leaves the last: here all may go. */

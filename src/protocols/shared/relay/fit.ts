@@ -20,6 +20,8 @@ export interface Fitting {
   /** In place of the value at the path. */
   readonly set: (path: Path, value: JsonValue, why: string) => void;
   readonly rename: (path: Path, to: string, why: string) => void;
+  /** A further element at the beginning of the list. */
+  readonly prepend: (path: Path, value: JsonValue, why: string) => void;
 }
 
 export type RelayRule = (fitting: Fitting) => void;
@@ -78,6 +80,10 @@ function createNotes(value: JsonObject, traits: Traits, isKnown: boolean): Notes
     },
     set(path, next, why) {
       edits.push({ path, does: 'set', text: JSON.stringify(next) });
+      warn('changed', path, why);
+    },
+    prepend(path, value, why) {
+      edits.push({ path, does: 'prepend', text: JSON.stringify(value) });
       warn('changed', path, why);
     },
     rename(path, to, why) {
