@@ -110,7 +110,7 @@ async function answer(
 function losesThinking({ name, client }: Protocol, targets: readonly Target[], query: RoutingQuery): boolean {
   const { holds } = client;
   const loses = targets.some(
-    (target) => protocolFor(target, name) !== name && losesSignatures(holds, target),
+    (target) => protocolFor(target, name, query.needs) !== name && losesSignatures(holds, target),
   );
   return loses && query.openToolTurn;
 }

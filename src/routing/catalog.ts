@@ -1,5 +1,6 @@
 // Names to targets, in this order: a route, `provider/model`, a model that providers list; and the names that a key
 // may use, with what some target of each can do. Built once for a configuration and the discovered models; look-ups are maps.
+import type { Needs } from '../canonical/traits.ts';
 import { PROTOCOL_NAMES, type ProtocolName } from '../canonical/request.ts';
 import { STAND_IN } from '../canonical/stand-in.ts';
 import type { Config, ProviderConfig, RouteConfig } from '../config/config.ts';
@@ -35,9 +36,22 @@ export interface Catalog {
   unlisted(): readonly Entry[];
 }
 
-/** The protocol towards a target: the client's own wherever the provider speaks it, else the provider's first. */
-export function protocolFor({ provider: { protocols } }: Target, client?: ProtocolName): ProtocolName {
-  return client !== undefined && protocols.includes(client) ? client : (protocols[0] ?? PROTOCOL_NAMES[0]);
+const [CHAT] = PROTOCOL_NAMES;
+
+/**
+ * The protocol towards a target: the client's own wherever the provider speaks it, else the provider's first. `needs` of a request for
+ * an answer: tools of a model that does not take them on chat while it thinks go by another protocol.
+ */
+export function protocolFor(
+  { provider: { protocols, exactRelay = false }, traits }: Target,
+  client?: ProtocolName,
+  needs?: Pick<Needs, 'tools' | 'thinking'>,
+): ProtocolName {
+  const usual = client !== undefined && protocols.includes(client) ? client : (protocols[0] ?? CHAT);
+  if (usual !== CHAT || exactRelay || needs?.tools !== true || traits.toolsWhileThinking === 'always')
+    return usual;
+  const thinks = needs.thinking || traits.thinksByDefault;
+  return (thinks ? protocols.find((name) => name !== CHAT) : undefined) ?? usual;
 }
 
 /** Whether this target signs something that an answer of this protocol does not hold. */

@@ -74,7 +74,9 @@ export function buildRequest(
   options: BuildOptions,
   room?: number,
 ): BuiltRequest {
-  const name = protocolFor(target, given.protocol.name);
+  const { protocol: own, endpoint, kept, needs } = given;
+  const mayCross = endpoint.does === 'generate' && kept === undefined;
+  const name = protocolFor(target, own.name, mayCross ? needs : undefined);
   const protocol = protocols[name];
   const crossing = name !== given.protocol.name;
   if (!crossing) return buildRelay(given, target, protocol, options);
