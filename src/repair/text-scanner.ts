@@ -70,7 +70,7 @@ export class TextScanner {
 
   #isWorthATry(): boolean {
     if (this.#held.length >= this.#nextTry) return true;
-    if (this.#quickTries === 0 || !/[>}\]`\n]\s*$/.test(this.#held.slice(-8))) return false;
+    if (this.#quickTries === 0 || !/[>}\]`\n]\s{0,7}$/.test(this.#held.slice(-8))) return false;
     this.#quickTries--;
     return true;
   }

@@ -104,7 +104,7 @@ it('tries the flags of a rule where the words of a refusal say nothing', async (
     (body.temperature ?? 0) > 1 ? { refusal: 'no' } : obedient(body),
   );
   expect(broken).toEqual([
-    'temperature 2: refused: 400, no; providers.lab: flags: { rejects_sampling: true }',
+    'temperature 2: refused: 400, no; providers.lab: flags: { max_temperature: 1 }',
   ]);
 });
 

@@ -49,7 +49,7 @@ describe('edits by path', () => {
         fc.subarray(['b', 'd', 'e']),
         fc.constantFrom(undefined, 1, '\t'),
         (value, removed, set, space) => {
-          const expected: Record<string, unknown> = { ...value };
+          const expected = JSON.parse(JSON.stringify(value)) as Record<string, unknown>;
           const edits: PathEdit[] = [];
           for (const name of removed) {
             edits.push({ path: [name], does: 'remove' });
