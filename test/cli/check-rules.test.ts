@@ -103,9 +103,7 @@ it('tries the flags of a rule where the words of a refusal say nothing', async (
   const { broken } = await rulesAgainst((body) =>
     (body.temperature ?? 0) > 1 ? { refusal: 'no' } : obedient(body),
   );
-  expect(broken).toEqual([
-    'temperature 2: refused: 400, no; providers.lab: flags: { max_temperature: 1 }',
-  ]);
+  expect(broken).toEqual(['temperature 2: refused: 400, no; providers.lab: flags: { max_temperature: 1 }']);
 });
 
 it('sees what a server takes and does not do', async () => {
