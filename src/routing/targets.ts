@@ -38,6 +38,8 @@ interface Made {
   readonly forTranslations: UsualHeaders;
   /** The headers of an answer that name the target. */
   names?: string[];
+  /** Whether the traits hold anything that it refuses. */
+  refuses?: boolean;
 }
 
 /** Provider -> the models that it reported. */

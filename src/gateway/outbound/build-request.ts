@@ -137,8 +137,11 @@ function buildRelay(
   const url = urlOf(target, protocol.name, given.endpoint) + forwarded.query;
   const traits = lessons?.traitsFor(target, protocol.name) ?? target.traits;
   const options = unstored && given.endpoint.does === 'generate' ? UNSTORED : undefined;
+  const isTaught = traits !== target.traits;
   const isExact =
-    provider.exactRelay === true || given.endpoint.does !== 'generate' || !refusesSomething(traits);
+    provider.exactRelay === true ||
+    given.endpoint.does !== 'generate' ||
+    !(isTaught || (target.made.refuses ??= refusesSomething(traits)));
   const ownHeaders = clientHeaders(forwarded, target);
   const passed = (isExact ? undefined : protocol.relay.fitHeaders?.(ownHeaders, traits)) ?? {
     headers: ownHeaders,
@@ -149,7 +152,7 @@ function buildRelay(
     : fitBody(inbound, { traits, isKnown: provider.preset !== undefined }, protocol.relay.rules);
   const { bytes, thinkingCut } = protocol.relay.rewrite(
     fitted?.body ?? inbound,
-    { ...target, traits },
+    isTaught ? { ...target, traits } : target,
     options,
   );
   let warnings = thinkingCut ? thinkingWarnings(target) : NO_WARNINGS;
