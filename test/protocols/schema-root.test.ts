@@ -40,6 +40,43 @@ describe('the root of a schema', () => {
     expect(objectRoot(A)).toBe(A);
   });
 
+  it('of a reference is what it refers to', () => {
+    expect(objectRoot({ $defs: { a: A }, $ref: '#/$defs/a' })).toEqual({
+      $defs: { a: A },
+      type: 'object',
+      properties: A.properties,
+      required: ['kind', 'x'],
+    });
+  });
+
+  it('changes nothing of the schema that it is given', () => {
+    const schema = {
+      anyOf: [{ properties: { x: { anyOf: [{ type: 'string' }] } } }, { properties: { x: {} } }],
+    };
+    const before = structuredClone(schema);
+    objectRoot(schema);
+    expect(schema).toEqual(before);
+  });
+
+  it('takes time linear in a hostile schema', () => {
+    const many = 20_000;
+    const refs = Array.from({ length: many }, () => ({ $ref: '#/$defs/a' }));
+    const names = Array.from({ length: many }, (_, at) => `n${at}`);
+    const chain = (levels: number): JsonObject => (levels === 0 ? A : { anyOf: [chain(levels - 1), B] });
+    const hostile: JsonObject[] = [
+      { $defs: { a: { ...A, anyOf: refs } }, anyOf: refs },
+      { $defs: { a: { type: 'object', properties: {}, required: names } }, anyOf: refs },
+      { anyOf: names.map((name) => ({ properties: { [name]: {}, x: { title: name } }, required: [name] })) },
+      { anyOf: names.map(() => ({ properties: { x: { anyOf: [{}] } }, required: ['x'] })) },
+      chain(400),
+    ];
+    for (const schema of hostile) {
+      const startedAt = performance.now();
+      expect(isObjectRoot(objectRoot(schema))).toBe(true);
+      expect(performance.now() - startedAt).toBeLessThan(1000);
+    }
+  });
+
   it('of a schema that refers to itself has an end', () => {
     const schema = { $defs: { a: { anyOf: [{ $ref: '#/$defs/a' }] } }, anyOf: [{ $ref: '#/$defs/a' }] };
     expect(isObjectRoot(objectRoot(schema))).toBe(true);

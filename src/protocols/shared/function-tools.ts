@@ -5,6 +5,7 @@
 import { type JsonObject, isObject, type JsonValue } from '../../canonical/json.ts';
 import type { FunctionTool, NativeTool, CustomTool, Tool, ToolChoice } from '../../canonical/request.ts';
 import type { EncodeContext } from './encode-context.ts';
+import { objectRoot } from './schema-root.ts';
 
 /** The schema of a function without arguments. */
 export const NO_ARGUMENTS: JsonObject = { type: 'object', properties: {} };
@@ -110,6 +111,24 @@ function grammarText(format: JsonObject | undefined): string {
   if (typeof definition !== 'string') return `The input must follow this format: ${JSON.stringify(format)}`;
   const kind = typeof syntax === 'string' ? ` (${syntax})` : '';
   return `The input must follow this grammar${kind}:\n${definition}`;
+}
+
+/**
+ * The tool with a root of its schema that this server takes. A tool stays strict only where the joined schema may be: `mayBeStrict` is
+ * the wire's own rule.
+ */
+export function withObjectRoot(
+  tool: FunctionTool,
+  encoding: EncodeContext,
+  mayBeStrict: (schema: JsonObject) => boolean,
+): FunctionTool {
+  if (tool.parameters === undefined || encoding.traits.schemaRoot === 'any') return tool;
+  const parameters = objectRoot(tool.parameters);
+  if (parameters === tool.parameters) return tool;
+  encoding.warn('changed', 'tools', 'the root of a schema was made one object');
+  if (tool.strict !== true || mayBeStrict(parameters)) return { ...tool, parameters };
+  encoding.warn('dropped', 'tools.strict', 'the joined root of a schema leaves members optional');
+  return { ...tool, parameters, strict: false };
 }
 
 /** Keywords that OpenAI's strict mode refuses. */

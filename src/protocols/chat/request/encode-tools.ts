@@ -4,8 +4,13 @@ import { isObject, type JsonObject, type JsonValue } from '../../../canonical/js
 import type { FunctionTool, NativeField, NativeTool, Tool, ToolChoice } from '../../../canonical/request.ts';
 import type { EncodeContext } from '../../shared/encode-context.ts';
 import { refuse } from '../../shared/client.ts';
-import { functionForCustom, clientTool, isWebSearch, isStrictSchema } from '../../shared/function-tools.ts';
-import { objectRoot } from '../../shared/schema-root.ts';
+import {
+  functionForCustom,
+  clientTool,
+  isWebSearch,
+  isStrictSchema,
+  withObjectRoot,
+} from '../../shared/function-tools.ts';
 
 export function encodeTools(encoding: EncodeContext): JsonObject[] {
   const wire: JsonObject[] = [];
@@ -54,23 +59,15 @@ function putMembers(tool: Tool, body: JsonObject, wire: JsonObject, encoding: En
   );
 }
 
-function encodeFunction(tool: FunctionTool, encoding: EncodeContext): JsonObject {
+function encodeFunction(given: FunctionTool, encoding: EncodeContext): JsonObject {
+  const tool = withObjectRoot(given, encoding, isStrictSchema);
   const body: JsonObject = { name: encoding.toolName(tool.name) };
   if (tool.description !== undefined) body.description = tool.description;
-  const parameters = rootOf(tool, encoding);
-  if (parameters) body.parameters = parameters;
-  if (tool.strict !== undefined) encodeStrict({ ...tool, parameters }, body, encoding);
+  if (tool.parameters) body.parameters = tool.parameters;
+  if (tool.strict !== undefined) encodeStrict(tool, body, encoding);
   const wire: JsonObject = { type: 'function', function: body };
   putMembers(tool, body, wire, encoding);
   return wire;
-}
-
-/** The schema, with a root that this server takes. */
-function rootOf({ parameters }: FunctionTool, encoding: EncodeContext): JsonObject | undefined {
-  if (parameters === undefined || encoding.traits.schemaRoot === 'any') return parameters;
-  const fitted = objectRoot(parameters);
-  if (fitted !== parameters) encoding.warn('changed', 'tools', 'the root of a schema was made one object');
-  return fitted;
 }
 
 function encodeStrict(tool: FunctionTool, body: JsonObject, encoding: EncodeContext): void {

@@ -7,9 +7,9 @@ import {
   mayForceCalls,
   isStrictSchema,
   isWebSearch,
+  withObjectRoot,
   functionForCustom,
 } from '../../shared/function-tools.ts';
-import { objectRoot } from '../../shared/schema-root.ts';
 import { cacheControl } from './cache.ts';
 import type { EncodeContext } from '../../shared/encode-context.ts';
 import { refuse } from '../../shared/client.ts';
@@ -24,9 +24,9 @@ function inputSchema(parameters: JsonObject | undefined): JsonObject {
   return parameters.type === 'object' ? parameters : { ...parameters, type: 'object' };
 }
 
-function encodeFunction(tool: FunctionTool, encoding: EncodeContext): JsonObject {
-  const isRootFree = encoding.traits.schemaRoot === 'any';
-  const schema = isRootFree ? inputSchema(tool.parameters) : objectRoot(tool.parameters);
+function encodeFunction(given: FunctionTool, encoding: EncodeContext): JsonObject {
+  const tool = withObjectRoot(given, encoding, () => true);
+  const schema = inputSchema(tool.parameters);
   const asked = tool.strict === true || tool.strict === 'open';
   const strict = asked && encoding.traits.structuredOutput !== false && !isRecursive(schema);
   if (asked && !strict)

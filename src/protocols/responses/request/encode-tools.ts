@@ -15,20 +15,19 @@ import {
   clientTool,
   isStrictSchema,
   isWebSearch,
+  withObjectRoot,
   NO_ARGUMENTS,
 } from '../../shared/function-tools.ts';
 import { refuseFormat, type EncodeContext } from '../../shared/encode-context.ts';
 import { refuse } from '../../shared/client.ts';
-import { objectRoot } from '../../shared/schema-root.ts';
 
-function encodeFunction(tool: FunctionTool, encoding: EncodeContext): JsonObject {
-  const { description } = tool;
-  const parameters = encoding.traits.schemaRoot === 'object' ? objectRoot(tool.parameters) : tool.parameters;
+function encodeFunction(given: FunctionTool, encoding: EncodeContext): JsonObject {
+  const tool = withObjectRoot(given, encoding, isStrictSchema);
+  const { description, parameters } = tool;
   const wire: JsonObject = { type: 'function', name: encoding.toolName(tool.name) };
   if (description !== undefined) wire.description = description;
   wire.parameters = parameters ?? NO_ARGUMENTS;
-  const isSame = parameters === tool.parameters;
-  const strict = strictnessOf(isSame ? tool : { ...tool, parameters }, encoding);
+  const strict = strictnessOf(tool, encoding);
   if (strict !== undefined) wire.strict = strict;
   putMembers(tool, wire, 'tools[].function.', encoding);
   return wire;

@@ -2,6 +2,7 @@
 import { isObject, type JsonObject, type JsonValue } from '../../../canonical/json.ts';
 import { EFFORTS, type Effort } from '../../../canonical/request.ts';
 import { isEffort, nearestEffort } from '../effort.ts';
+import { isStrictSchema } from '../function-tools.ts';
 import { isObjectRoot, objectRoot } from '../schema-root.ts';
 import { at, objectsIn, type Fitting, type RelayRule } from './fit.ts';
 
@@ -114,7 +115,12 @@ export const objectRoots =
       for (const path of schemaPaths) {
         const schema = at(tool, path);
         if (isObject(schema) && !isObjectRoot(schema)) {
-          set(['tools', index, ...path], objectRoot(schema), 'the root of a schema was made one object');
+          const joined = objectRoot(schema);
+          const strict = [...path.slice(0, -1), 'strict'];
+          set(['tools', index, ...path], joined, 'the root of a schema was made one object');
+          if (at(tool, strict) === true && !isStrictSchema(joined)) {
+            set(['tools', index, ...strict], false, 'the joined root of a schema leaves members optional');
+          }
         }
       }
     }
