@@ -194,8 +194,7 @@ function createParts(options: AppOptions, traces: TraceExporter | undefined): Pa
   const state = { config, stopped: false };
   const { client, sim } = createClients({ clock, ids, env, makeRoom: () => server.makeRoom() });
   const onHealth = peers && ((key: string, shared: SharedHealth) => peers.share('health', key, shared));
-  const onLesson =
-    peers && ((key: string, lesson: Lesson | undefined) => peers.share('lessons', key, lesson));
+  const onLesson = peers && ((key: string, lesson: Lesson) => peers.share('lessons', key, lesson));
   const routing = createRouting({ config, clock, onHealth, onLesson });
   routing.addProviders([sim]);
   const discovery = createDiscovery({ client, routing, clock, log, peers, state });

@@ -22,8 +22,7 @@ const AUDIT_KEEP_MS = 400 * 24 * HOUR_MS;
 export function createAdopter({ deps: { routing }, admin }: Parts): Parameters<Peers['onShared']>[0] {
   const adopt = {
     health: (key, value) => routing.health.adopt(key, value as SharedHealth),
-    lessons: (key, value) =>
-      value === undefined ? routing.lessons.forget(key) : routing.lessons.adopt(value as Lesson),
+    lessons: (_, value) => routing.lessons.adopt(value as Lesson),
     models: (key, value) => void routing.setDiscovered(key, value as string[]),
     windows: (key, value) => void routing.setWindows(key, value as Map<string, number>),
     local: (_, value) => addLocalServers(routing, value as Found),

@@ -22,20 +22,15 @@ export interface Lesson {
 export interface Lessons {
   /** The target's traits with what was learnt for this protocol; the same object where that is nothing. */
   traitsFor(target: Target, protocol: ProtocolName): Traits;
-  /** Undefined if the refusals say nothing new: asking again would end as before. */
-  learn(
-    target: Target,
-    protocol: ProtocolName,
-    refusals: readonly Refusal[],
-    words: string,
-  ): Lesson | undefined;
-  /** Back to what was known before: the request failed in spite of it. */
-  unlearn(lesson: Lesson): void;
+  /** What refusals add to what is known, or to `before`; undefined: nothing, so that asking again would end as it did. */
+  draft(target: Target, protocol: ProtocolName, said: Said): Lesson | undefined;
+  /** The traits of targets with a lesson that is not kept yet. */
+  with(lesson: Lesson): Pick<Lessons, 'traitsFor'>;
+  /** From now on the lesson holds, for other workers too. */
+  keep(lesson: Lesson): void;
   list(): readonly Lesson[];
   /** A lesson of another process. */
   adopt(lesson: Lesson): void;
-  /** Another worker has taken a lesson back. */
-  forget(key: string): void;
   forgetAll(): void;
 }
 
@@ -44,19 +39,22 @@ const DAY_MS = 24 * 60 * 60 * 1000;
 /** Members of a list in a lesson: a server that refuses more than these is not understood. */
 const MOST_MEMBERS = 40;
 
-/** `lesson` undefined: forgotten. */
-export type LessonListener = (key: string, lesson: Lesson | undefined) => void;
+interface Said {
+  refusals: readonly Refusal[];
+  words: string;
+  before?: Lesson | undefined;
+}
+
+export type LessonListener = (key: string, lesson: Lesson) => void;
 
 interface Options {
   clock: Clock;
-  /** Called when this process learns or unlearns. */
+  /** Called when this process learns. */
   onLesson?: LessonListener | undefined;
 }
 
 export function createLessons({ clock, onLesson }: Options): Lessons {
   const known = new Map<string, Lesson>();
-  /** What stood in place of a lesson before it. */
-  const before = new WeakMap<Lesson, Lesson | undefined>();
 
   function find(target: string, protocol: ProtocolName): Lesson | undefined {
     if (known.size === 0) return undefined;
@@ -67,9 +65,9 @@ export function createLessons({ clock, onLesson }: Options): Lessons {
     return undefined;
   }
 
-  function put(key: string, lesson: Lesson | undefined): void {
+  function put(lesson: Lesson): void {
+    const key = keyOf(lesson.target, lesson.protocol);
     known.delete(key);
-    if (lesson === undefined) return;
     known.set(key, lesson);
     if (known.size <= MOST_LESSONS) return;
     for (const oldest of known.keys()) {
@@ -78,38 +76,31 @@ export function createLessons({ clock, onLesson }: Options): Lessons {
     }
   }
 
+  function traitsFor(target: Target, protocol: ProtocolName): Traits {
+    const lesson = find(target.key, protocol);
+    return lesson === undefined ? target.traits : { ...target.traits, ...lesson.traits };
+  }
+
   return {
-    traitsFor(target, protocol) {
-      const lesson = find(target.key, protocol);
-      return lesson === undefined ? target.traits : { ...target.traits, ...lesson.traits };
-    },
-    learn(target, protocol, refusals, words) {
-      const earlier = find(target.key, protocol);
-      const traits = { ...target.traits, ...earlier?.traits };
-      const taught = teach(refusals, traits, protocol);
+    traitsFor,
+    draft(target, protocol, { refusals, words, before = find(target.key, protocol) }) {
+      const taught = teach(refusals, { ...target.traits, ...before?.traits }, protocol);
       if (taught === undefined || (taught.rejectFields?.length ?? 0) > MOST_MEMBERS) return undefined;
-      const lesson: Lesson = {
-        target: target.key,
-        protocol,
-        traits: { ...earlier?.traits, ...taught },
-        words,
-        learntAt: clock.now(),
-      };
-      before.set(lesson, earlier);
-      const key = keyOf(target.key, protocol);
-      put(key, lesson);
-      onLesson?.(key, lesson);
-      return lesson;
+      const traits = { ...before?.traits, ...taught };
+      return { target: target.key, protocol, traits, words, learntAt: clock.now() };
     },
-    unlearn(lesson) {
-      const key = keyOf(lesson.target, lesson.protocol);
-      if (known.get(key) !== lesson) return;
-      put(key, before.get(lesson));
-      onLesson?.(key, before.get(lesson));
+    with: (lesson) => ({
+      traitsFor: (target, protocol) =>
+        target.key === lesson.target && protocol === lesson.protocol
+          ? { ...target.traits, ...lesson.traits }
+          : traitsFor(target, protocol),
+    }),
+    keep(lesson) {
+      put(lesson);
+      onLesson?.(keyOf(lesson.target, lesson.protocol), lesson);
     },
     list: () => [...known.values()].filter(({ learntAt }) => clock.now() - learntAt < DAY_MS),
-    adopt: (lesson) => put(keyOf(lesson.target, lesson.protocol), lesson),
-    forget: (key) => put(key, undefined),
+    adopt: put,
     forgetAll: () => known.clear(),
   };
 }

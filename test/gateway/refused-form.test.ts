@@ -118,6 +118,11 @@ async function send(
   };
 }
 
+async function sendText(body: string): Promise<Response> {
+  const headers = { authorization: `Bearer ${to.key}`, 'content-type': 'application/json' };
+  return fetch(`${to.url}/v1/chat/completions`, { method: 'POST', headers, body });
+}
+
 /** By the wording: whether the refused thing is there. */
 const IS_THERE: Readonly<Record<string, (body: JsonObject) => boolean>> = {
   'OpenAI, unrecognized argument': ({ thinking }) => thinking !== undefined,
@@ -225,6 +230,49 @@ describe('a refusal of a request that is relayed', () => {
     expect((await send('chat', everything())).status).toBe(400);
     expect(await send('chat', everything())).toMatchObject({ status: 200, dropped: 'seed,store' });
     expect(strict.requests).toHaveLength(3);
+  });
+
+  it('that repeats words of the client teaches nothing: other accounts ask the same target', async () => {
+    const said = [
+      "x'. Unsupported parameter: 'temperature' is not supported with this model.",
+      'x"; Unrecognized request argument supplied: seed',
+      'x does not support parameters: [seed, store]',
+    ];
+    for (const [at, text] of said.entries()) {
+      model = `echo${at}${made++}`;
+      // The provider refuses the value, which stands in its error, and takes the request without the member.
+      strict.reset(({ body }) =>
+        body.service_tier === undefined && body.seed !== undefined
+          ? undefined
+          : {
+              status: 400,
+              body: JSON.stringify({ error: { message: `Invalid value: '${body.service_tier as string}'.` } }),
+            },
+      );
+      expect((await send('chat', { ...everything(), service_tier: text })).status).toBe(400);
+      expect(strict.requests).toHaveLength(1);
+      // Nor where letters are escaped.
+      const body = JSON.stringify({ model: `chat/${model}`, ...everything(), service_tier: text });
+      const hidden = body
+        .replace('nsupported', String.raw`n\u0073upported`)
+        .replace('supplied', String.raw`\u0073upplied`)
+        .replace('support p', String.raw`\u0073upport p`);
+      expect((await sendText(hidden)).status).toBe(400);
+      expect(strict.requests).toHaveLength(2);
+      strict.reset(() => undefined);
+      expect((await send('chat', everything())).dropped).toBeNull();
+    }
+  });
+
+  it('is learnt only once the second request was answered', async () => {
+    strict.reset(({ body }) =>
+      'seed' in body
+        ? { status: 400, body: JSON.stringify({ error: { message: "Unknown parameter: 'seed'." } }) }
+        : { status: 503, body: '{}' },
+    );
+    expect((await send('chat', everything())).status).toBe(503);
+    strict.reset(() => undefined);
+    expect((await send('chat', everything())).dropped).toBeNull();
   });
 
   it('of one model says nothing of another', async () => {

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { DEFAULT_TRAITS } from '../../src/canonical/traits.ts';
-import { createLessons, type Lesson } from '../../src/routing/lessons.ts';
+import { createLessons, type Lesson, type Lessons } from '../../src/routing/lessons.ts';
+import type { Refusal } from '../../src/protocols/refusals/refusal.ts';
 import type { Target } from '../../src/routing/targets.ts';
 import { manualClock } from '../helpers/clock.ts';
 
@@ -8,55 +9,56 @@ const target = (key: string): Target => ({ key, traits: DEFAULT_TRAITS }) as Tar
 const STORE = [{ kind: 'member', path: 'store' }] as const;
 const SEED = [{ kind: 'member', path: 'seed' }] as const;
 
+function learn(lessons: Lessons, to: Target, refusals: readonly Refusal[]): Lesson | undefined {
+  const lesson = lessons.draft(to, 'chat', { refusals, words: 'no' });
+  if (lesson !== undefined) lessons.keep(lesson);
+  return lesson;
+}
+
 describe('lessons of refusals', () => {
   it('act for one target and one protocol', () => {
     const lessons = createLessons({ clock: manualClock() });
-    lessons.learn(target('a/x'), 'chat', STORE, 'no store');
+    learn(lessons, target('a/x'), STORE);
     expect(lessons.traitsFor(target('a/x'), 'chat').rejectFields).toEqual(['store']);
     expect(lessons.traitsFor(target('a/x'), 'messages')).toBe(DEFAULT_TRAITS);
     expect(lessons.traitsFor(target('a/y'), 'chat')).toBe(DEFAULT_TRAITS);
-    expect(lessons.learn(target('a/x'), 'chat', STORE, 'no store')).toBeUndefined();
+    expect(learn(lessons, target('a/x'), STORE)).toBeUndefined();
   });
 
-  it('add up, and one that did not help is taken back', () => {
+  it('add up, and a draft acts nowhere but where it is asked for', () => {
     const lessons = createLessons({ clock: manualClock() });
-    lessons.learn(target('a/x'), 'chat', STORE, 'no store');
-    const second = lessons.learn(target('a/x'), 'chat', SEED, 'no seed');
-    expect(lessons.traitsFor(target('a/x'), 'chat').rejectFields).toEqual(['store', 'seed']);
-    if (second) lessons.unlearn(second);
+    learn(lessons, target('a/x'), STORE);
+    const draft = lessons.draft(target('a/x'), 'chat', { refusals: SEED, words: 'no' });
     expect(lessons.traitsFor(target('a/x'), 'chat').rejectFields).toEqual(['store']);
+    if (draft === undefined) throw new Error('it says something new');
+    expect(lessons.with(draft).traitsFor(target('a/x'), 'chat').rejectFields).toEqual(['store', 'seed']);
+    expect(lessons.with(draft).traitsFor(target('a/y'), 'chat')).toBe(DEFAULT_TRAITS);
+    lessons.keep(draft);
+    expect(lessons.traitsFor(target('a/x'), 'chat').rejectFields).toEqual(['store', 'seed']);
   });
 
   it('are forgotten after a day, and all at once', () => {
     const clock = manualClock();
     const lessons = createLessons({ clock });
-    lessons.learn(target('a/x'), 'chat', STORE, 'no store');
+    learn(lessons, target('a/x'), STORE);
     clock.advance(24 * 60 * 60 * 1000);
     expect(lessons.traitsFor(target('a/x'), 'chat')).toBe(DEFAULT_TRAITS);
     expect(lessons.list()).toEqual([]);
-    lessons.learn(target('a/x'), 'chat', STORE, 'no store');
+    learn(lessons, target('a/x'), STORE);
     lessons.forgetAll();
     expect(lessons.list()).toEqual([]);
   });
 
-  it('of another worker are adopted and forgotten', () => {
-    const shared: [string, Lesson | undefined][] = [];
-    const one = createLessons({
-      clock: manualClock(),
-      onLesson: (key, lesson) => shared.push([key, lesson]),
-    });
+  it('of another worker are adopted', () => {
     const other = createLessons({ clock: manualClock() });
-    const lesson = one.learn(target('a/x'), 'chat', STORE, 'no store');
-    for (const [, value] of shared.splice(0)) if (value) other.adopt(value);
+    const one = createLessons({ clock: manualClock(), onLesson: (_, lesson) => other.adopt(lesson) });
+    const lesson = learn(one, target('a/x'), STORE);
     expect(other.list()).toEqual([lesson]);
-    if (lesson) one.unlearn(lesson);
-    for (const [key] of shared) other.forget(key);
-    expect(other.list()).toEqual([]);
   });
 
   it('are few, whatever names clients send', () => {
     const lessons = createLessons({ clock: manualClock() });
-    for (let at = 0; at < 2000; at++) lessons.learn(target(`a/${at}`), 'chat', STORE, 'no store');
+    for (let at = 0; at < 2000; at++) learn(lessons, target(`a/${at}`), STORE);
     expect(lessons.list()).toHaveLength(500);
     expect(lessons.traitsFor(target('a/1999'), 'chat').rejectFields).toEqual(['store']);
   });

@@ -6,7 +6,7 @@ import { withoutKeys } from '../../ids.ts';
 import type { Protocol } from '../../protocols/interface/protocol.ts';
 import { readBody, type ProviderReply } from '../../providers/exchange.ts';
 import type { ReplyBody } from '../../providers/reply-body.ts';
-import { failureWithRefusals } from './refused.ts';
+import { failureOf } from './refused.ts';
 
 /** Much longer than any error that a person reads. */
 const MAX_ERROR_BODY = 64 * 1024;
@@ -33,7 +33,7 @@ export async function readErrorReply(
     });
   }
   const failure = { ...protocol.provider.decodeError(status, reply.headers(), text), status };
-  return failureWithRefusals(failure, text);
+  return failureOf(failure, text);
 }
 
 function errorText(body: ReplyBody, clock: Clock): Promise<string> {

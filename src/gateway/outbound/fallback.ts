@@ -14,7 +14,7 @@ import { errorOf, mayTryNext } from './fallback-error.ts';
 import type { CommittedReply } from './first-frame.ts';
 import { readReply, callOf } from './read-reply.ts';
 import { changedFor, buildNext } from './rebuild.ts';
-import { learnFrom, learnMore, type Taught } from './refused.ts';
+import { keepLesson, learnFrom, learnMore, type Taught } from './refused.ts';
 import { beginContact, failContact } from './trace-context.ts';
 
 /** A reply with status 200 that can be answered with: a stream at its first frame with content, or a whole answer. */
@@ -83,6 +83,7 @@ async function ask(
     const reading = readReply(replied, request, asking);
     const reply = reading instanceof Promise ? await reading : reading;
     health.succeeded(deps.clock.monotonic() - startedAt);
+    if (again !== undefined && again !== 'again') keepLesson(again.lesson, asking);
     return { reply, request };
   } catch (error) {
     const { reason } = options.cancellation;
@@ -97,13 +98,29 @@ async function ask(
     if (again === undefined) {
       const changed = changedFor(failure, request, health, asking);
       if (changed !== undefined) return ask(changed, health, asking, 'again');
-      const taught = learnFrom(error, request, message, asking);
+      const taught = learn(error, request, message, health, asking);
       if (taught !== undefined) return ask(taught.request, health, asking, taught);
-    } else if (again !== 'again') learnMore(error, again, message, deps.routing.lessons);
+    } else if (again !== 'again') learnMore(error, again, message, asking);
     health.failed(failure);
     failed.push({ target: request.target, failure });
     logFailure(deps.log, trace, request.target, failure, message);
     return mayTryNext(failure) ? undefined : 'stop';
+  }
+}
+
+/** As `learnFrom`; a fault of our own ends the attempt. */
+function learn(
+  error: FailureError,
+  request: BuiltRequest,
+  message: string,
+  health: HealthTicket,
+  asking: Asking,
+): Taught | undefined {
+  try {
+    return learnFrom(error, request, message, asking);
+  } catch (fault) {
+    health.abandoned();
+    throw fault;
   }
 }
 

@@ -4,7 +4,7 @@ import { redact } from '../../providers/redact.ts';
 import type { Target } from '../../routing/catalog.ts';
 import type { HealthTicket } from '../../routing/health.ts';
 import { type Asking, passOver, figuresOf } from './asking.ts';
-import { type BuiltRequest, buildRequest } from './build-request.ts';
+import { type BuildOptions, type BuiltRequest, buildRequest } from './build-request.ts';
 import type { RequestFigures } from './fallback-error.ts';
 
 /** The same request as the provider's error says that it can be answered; undefined: the error says nothing of that kind. */
@@ -17,7 +17,7 @@ export function changedFor(
   try {
     if (failure.reason === REFUSED_THINKING) return withoutThinking(failure, request, asking);
     const room = request.crossing ? outputRoom(failure, figuresOf(asking)) : undefined;
-    return room === undefined ? undefined : buildNext(asking, request.target, room);
+    return room === undefined ? undefined : buildNext(asking, request.target, { room });
   } catch (error) {
     health.abandoned();
     throw error;
@@ -43,10 +43,13 @@ function withoutThinking(
 }
 
 /** Undefined if the target can't take the request: it is skipped. */
-export function buildNext(asking: Asking, target: Target, room?: number): BuiltRequest | undefined {
-  const { options } = asking;
+export function buildNext(
+  asking: Asking,
+  target: Target,
+  { build = asking.options.build, room }: { build?: BuildOptions; room?: number } = {},
+): BuiltRequest | undefined {
   try {
-    return buildRequest(options.inbound, target, options.build, room);
+    return buildRequest(asking.options.inbound, target, build, room);
   } catch (error) {
     if (error instanceof GatewayError) return passOver(target, error.message, asking);
     throw error;

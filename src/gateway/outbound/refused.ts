@@ -1,34 +1,33 @@
-// A request that a provider refused for its form: what its words teach is kept for the target, and the request is built anew with it.
+// A request that a provider refused for its form: it is built anew as the words say, and what they teach is kept once that has helped.
 import { FailureError, type ProviderFailure } from '../../errors.ts';
 import { readRefusal } from '../../protocols/refusals/read-refusal.ts';
-import type { Refusal } from '../../protocols/refusals/refusal.ts';
-import type { Lesson, Lessons } from '../../routing/lessons.ts';
+import type { Lesson } from '../../routing/lessons.ts';
 import type { Asking } from './asking.ts';
 import type { BuiltRequest } from './build-request.ts';
 import { buildNext } from './rebuild.ts';
 
-/** A failure whose words say what of the request's form was refused. */
+/** A failure whose words may say what of the request's form was refused. */
 class RefusedForm extends FailureError {
-  readonly refusals: readonly Refusal[];
+  readonly body: string;
 
-  constructor(failure: ProviderFailure, refusals: readonly Refusal[]) {
+  constructor(failure: ProviderFailure, body: string) {
     super(failure);
-    this.refusals = refusals;
+    this.body = body;
   }
 }
 
 /** Servers refuse a form with 400 or 422; templates fail with 500, and OpenRouter has no endpoint for it (404). */
 const STATUSES: ReadonlySet<number> = new Set([400, 404, 422, 500]);
 
-export function failureWithRefusals(failure: ProviderFailure, body: string): FailureError {
+/** `body`: the error answer, of at most a few KiB. */
+export function failureOf(failure: ProviderFailure, body: string): FailureError {
   const { status, kind } = failure;
-  const mayBeForm =
-    status !== undefined && STATUSES.has(status) && kind !== 'context_overflow' && kind !== 'billing';
-  const refusals = mayBeForm ? readRefusal(body) : [];
-  return refusals.length === 0 ? new FailureError(failure) : new RefusedForm(failure, refusals);
+  const mayBeForm = STATUSES.has(status ?? 0) && kind !== 'context_overflow' && kind !== 'billing';
+  return mayBeForm ? new RefusedForm(failure, body) : new FailureError(failure);
 }
 
 export interface Taught {
+  /** Not yet known to others: kept by `keepLesson`. */
   lesson: Lesson;
   /** The request as the provider takes it, as far as its words say. */
   request: BuiltRequest;
@@ -41,40 +40,66 @@ export function learnFrom(
   message: string,
   asking: Asking,
 ): Taught | undefined {
-  if (!(error instanceof RefusedForm) || asking.options.build.strict) return undefined;
-  const { log, routing } = asking.deps;
-  const { lessons } = routing;
-  const { target, protocol } = request;
-  const lesson = lessons.learn(target, protocol.name, error.refusals, message);
+  const lesson = lessonOf(error, request, message, asking);
   if (lesson === undefined) return undefined;
-  const next = buildNext(asking, target);
-  if (next === undefined || isSame(next, request)) {
-    lessons.unlearn(lesson);
-    return undefined;
-  }
-  const traits = Object.keys(lesson.traits).join(', ');
-  log.warn('a provider refused the form of a request; asked again without it, and learnt', {
-    request: asking.trace.requestId,
-    target: target.key,
-    protocol: protocol.name,
-    traits,
-    message,
+  const { build } = asking.options;
+  const next = buildNext(asking, request.target, {
+    build: { ...build, lessons: asking.deps.routing.lessons.with(lesson) },
   });
-  return { lesson, request: next };
+  return next === undefined || isSame(next, request) ? undefined : { lesson, request: next };
 }
 
-/** After the second request failed: what did not help is forgotten; what the second refusal names anew is kept for the next request. */
+/** The second request failed, too: only where it was refused for something else, both are known now. */
 export function learnMore(
   error: FailureError,
   { lesson, request }: Taught,
   message: string,
-  lessons: Lessons,
+  asking: Asking,
 ): void {
-  if (!STATUSES.has(error.failure.status ?? 0)) return;
-  const { target, protocol } = request;
-  const more =
-    error instanceof RefusedForm ? lessons.learn(target, protocol.name, error.refusals, message) : undefined;
-  if (more === undefined) lessons.unlearn(lesson);
+  const more = lessonOf(error, request, message, asking, lesson);
+  if (more !== undefined) keepLesson(more, asking);
+}
+
+export function keepLesson(lesson: Lesson, { deps: { routing, log }, trace }: Asking): void {
+  const { target, protocol, traits, words } = lesson;
+  routing.lessons.keep(lesson);
+  log.warn('a provider refused the form of a request; asked again without it, and learnt', {
+    request: trace.requestId,
+    target,
+    protocol,
+    traits: Object.keys(traits).join(', '),
+    message: words,
+  });
+}
+
+function lessonOf(
+  error: FailureError,
+  { target, protocol, bytes }: BuiltRequest,
+  words: string,
+  { options, deps }: Asking,
+  before?: Lesson,
+): Lesson | undefined {
+  if (!(error instanceof RefusedForm) || options.build.strict) return undefined;
+  const refusals = readRefusal(error.body, echoIn(bytes));
+  return refusals.length === 0
+    ? undefined
+    : deps.routing.lessons.draft(target, protocol.name, { refusals, words, before });
+}
+
+/** Letters and digits that JSON need not escape, and no usual writer does: text could hide behind them. */
+const HIDDEN = /\\u00(?:3\d|[46][1-9a-f]|[57][\da])/i;
+
+/**
+ * Whether the request itself says some words: a provider that repeats a client's text in its error must not teach what the client
+ * wants, since other accounts ask the same target.
+ */
+function echoIn(bytes: Buffer): (words: string) => boolean {
+  const text = bytes.toString('latin1');
+  const mayHide = HIDDEN.test(text);
+  return (words) => {
+    const parts = words.split(/[^a-z0-9]+/i).filter((part) => part !== '');
+    return mayHide || new RegExp(parts.join('[^a-z0-9]{1,16}'), 'i').test(text);
+  };
 }
 
 function isSame(one: BuiltRequest, other: BuiltRequest): boolean {
