@@ -246,7 +246,9 @@ describe('a refusal of a request that is relayed', () => {
           ? undefined
           : {
               status: 400,
-              body: JSON.stringify({ error: { message: `Invalid value: '${body.service_tier as string}'.` } }),
+              body: JSON.stringify({
+                error: { message: `Invalid value: '${body.service_tier as string}'.` },
+              }),
             },
       );
       expect((await send('chat', { ...everything(), service_tier: text })).status).toBe(400);
