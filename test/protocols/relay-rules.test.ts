@@ -106,7 +106,33 @@ const CHAT: Readonly<Record<string, Case>> = {
       tool_choice: { type: 'function', function: { name: 'f' } },
     },
     after: { tools: [TOOL], tool_choice: 'required' },
-    changed: ['tool_choice', 'tools'],
+    dropped: ['tools[]'],
+    changed: ['tool_choice'],
+  },
+  'a named tool whose schema and members are refused too': {
+    traits: {
+      namedToolChoice: false,
+      schemaRoot: 'object',
+      rejectFields: ['tools[].function.strict'],
+    },
+    before: {
+      tools: [
+        { type: 'function', function: { name: 'g' } },
+        { type: 'function', function: { name: 'f', strict: true, parameters: UNION } },
+      ],
+      tool_choice: { type: 'function', function: { name: 'f' } },
+    },
+    after: {
+      tools: [{ type: 'function', function: { name: 'f', parameters: JOINED } }],
+      tool_choice: 'required',
+    },
+    dropped: ['tools[]', 'tools[].function.strict'],
+    changed: ['tool_choice', 'tools[].function.parameters'],
+  },
+  'names that every object knows': {
+    traits: { rejectFields: ['__proto__', 'constructor', 'messages[].toString'] },
+    before: { messages: [{ role: 'user', content: 'Hi' }] },
+    after: { messages: [{ role: 'user', content: 'Hi' }] },
   },
   'a union at the root of a schema': {
     traits: { schemaRoot: 'object' },
@@ -230,6 +256,16 @@ const MESSAGES: Readonly<Record<string, Case>> = {
     after: { max_tokens: 9000, thinking: { type: 'adaptive' }, output_config: { effort: 'low' } },
     changed: ['thinking', 'output_config'],
   },
+  'a member of what is set anew': {
+    traits: { thinkingBudget: false, thinkingAdaptive: true, rejectFields: ['output_config.format'] },
+    before: {
+      thinking: { type: 'enabled', budget_tokens: 4096 },
+      output_config: { format: { type: 'json_schema' } },
+    },
+    after: { thinking: { type: 'adaptive' }, output_config: { effort: 'low' } },
+    dropped: ['output_config.format'],
+    changed: ['thinking', 'output_config'],
+  },
   'adaptive where there are budgets alone': {
     traits: { thinking: true },
     before: { max_tokens: 9000, thinking: { type: 'adaptive' } },
@@ -278,6 +314,18 @@ const RESPONSES: Readonly<Record<string, Case>> = {
       input: [{ role: 'user', content: [{ type: 'input_image', image_url: 'data:,', detail: 'high' }] }],
     },
     changed: ['max_output_tokens', 'input[].content[].detail'],
+  },
+  'a forced call of a model that thinks, and no word of its thinking': {
+    traits: { forcedTools: 'not_thinking', thinksByDefault: true, efforts: ['none', 'low'] },
+    before: { input: 'a', tool_choice: 'required', reasoning: null },
+    after: { input: 'a', tool_choice: 'required', reasoning: { effort: 'none' } },
+    changed: ['reasoning.effort'],
+  },
+  'the same, without the member': {
+    traits: { forcedTools: 'not_thinking', thinksByDefault: true, efforts: ['none', 'low'] },
+    before: { input: 'a', tool_choice: 'required' },
+    after: { input: 'a', tool_choice: 'required', reasoning: { effort: 'none' } },
+    changed: ['reasoning.effort'],
   },
   'a nested effort': {
     traits: { efforts: ['low', 'medium', 'high'] },

@@ -87,7 +87,7 @@ const toolsBesideThinking: RelayRule = (fitting) => {
 };
 
 const forcedCalls: RelayRule = (fitting) => {
-  const { value, traits, set } = fitting;
+  const { value, traits, set, drop } = fitting;
   const { tool_choice: choice } = value;
   const isNamed = isObject(choice) && choice.type === 'function';
   if (choice !== 'required' && !isNamed) return;
@@ -102,11 +102,12 @@ const forcedCalls: RelayRule = (fitting) => {
   if (!isNamed || traits.namedToolChoice) return;
   set(['tool_choice'], 'required', 'this server takes words alone: sent as required');
   const name = isObject(choice.function) ? choice.function.name : undefined;
-  const only = objectsIn(value.tools).filter(
-    ([, tool]) => isObject(tool.function) && tool.function.name === name,
-  );
-  const [first] = only;
-  if (first !== undefined) set(['tools'], [first[1]], 'the named tool alone was sent');
+  const isMeant = ([, tool]: [number, JsonObject]): boolean =>
+    isObject(tool.function) && tool.function.name === name;
+  const tools = objectsIn(value.tools);
+  const meant = tools.find(isMeant);
+  if (meant === undefined) return;
+  for (const tool of tools) if (tool !== meant) drop(['tools', tool[0]], 'the named tool alone was sent');
 };
 
 const responseFormat: RelayRule = (fitting) => {

@@ -1,10 +1,10 @@
 // Changes members of a JSON body by their paths, in its bytes: all other bytes stay.
-import { rangesOf, cutsOf, splice, type Edit, type Member } from './splice.ts';
+import { cutsOf, itemsAt, JsonSource, splice, type Edit, type Member } from './splice.ts';
 
 /** What happens to the member or element at a path. */
 export type PathEdit = { path: readonly (string | number)[] } & (
   | { does: 'remove' }
-  /** In place of its value; a member that is not there is added. */
+  /** In place of its value; a member that is not there is added, in new objects where those around it are missing or null. */
   | { does: 'set'; text: string }
   | { does: 'rename'; to: string }
   /** A further element, before those of the list. */
@@ -19,6 +19,7 @@ interface Branch {
 
 const newBranch = (): Branch => ({ edits: [], children: new Map() });
 
+/** Of two edits of one kind at one path the later counts. What is edited below a value that is set is edited in that. */
 export function editPaths(bytes: Buffer, edits: readonly PathEdit[]): Buffer {
   const root = newBranch();
   for (const edit of edits) {
@@ -28,10 +29,16 @@ export function editPaths(bytes: Buffer, edits: readonly PathEdit[]): Buffer {
       if (child === undefined) branch.children.set(String(step), (child = newBranch()));
       branch = child;
     }
-    branch.edits = [...branch.edits.filter(({ does }) => does !== edit.does), edit];
+    const same = branch.edits.findIndex(({ does }) => does === edit.does);
+    if (same === -1) branch.edits.push(edit);
+    else branch.edits[same] = edit;
   }
+  return applied(bytes, root);
+}
+
+function applied(bytes: Buffer, branch: Branch): Buffer {
   const found: Edit[] = [];
-  collect(bytes, root, { start: firstByte(bytes), end: bytes.length }, found);
+  collect(new JsonSource(bytes), branch, firstByte(bytes), found);
   return found.length === 0 ? bytes : splice(bytes, found);
 }
 
@@ -43,45 +50,70 @@ function firstByte(bytes: Buffer): number {
 
 const OPEN_OBJECT = 0x7b;
 
-function collect(bytes: Buffer, branch: Branch, at: { start: number; end: number }, found: Edit[]): void {
-  const items = rangesOf(bytes, at.start, at.end);
+const NULL = 0x6e;
+
+function collect(source: JsonSource, branch: Branch, at: number, found: Edit[]): void {
+  const { bytes } = source;
+  const items = itemsAt(source, at);
+  const named = bytes[at] === OPEN_OBJECT;
   const gone: number[] = [];
   const seen = new Set<string>();
   for (const [index, item] of items.entries()) {
     const child = branch.children.get(item.name);
     if (child === undefined) continue;
-    seen.add(item.name);
-    const { edits } = child;
-    if (edits.some(({ does }) => does === 'remove')) gone.push(index);
-    else {
-      for (const edit of edits) found.push(editOf(edit, item, bytes));
-      if (!edits.some(({ does }) => does === 'set')) collect(bytes, child, item, found);
+    if (named) seen.add(item.name);
+    if (child.edits.some(({ does }) => does === 'remove')) {
+      gone.push(index);
+      continue;
     }
+    for (const edit of child.edits) {
+      if (edit.does !== 'set') found.push(editOf(edit, item, source));
+    }
+    const text = bytes[item.start] === NULL || isSet(child) ? created(child) : undefined;
+    if (text !== undefined) found.push({ start: item.start, end: item.end, text });
+    else if (child.children.size > 0) collect(source, child, item.start, found);
   }
-  for (const span of cuts(items, gone, bytes[at.start] === OPEN_OBJECT)) found.push({ ...span, text: '' });
-  const added = [...branch.children].flatMap(([name, { edits }]) =>
-    seen.has(name)
-      ? []
-      : edits.flatMap((edit) => (edit.does === 'set' ? [`${JSON.stringify(name)}:${edit.text}`] : [])),
-  );
-  if (added.length === 0 || bytes[at.start] !== OPEN_OBJECT) return;
-  const start = items.at(-1)?.end ?? at.start + 1;
+  for (const span of cuts(items, gone, named)) found.push({ ...span, text: '' });
+  if (!named) return;
+  const added: string[] = [];
+  for (const [name, child] of branch.children) {
+    const text = seen.has(name) ? undefined : created(child);
+    if (text !== undefined) added.push(`${JSON.stringify(name)}:${text}`);
+  }
+  if (added.length === 0) return;
+  const start = items.at(-1)?.end ?? at + 1;
   found.push({ start, end: start, text: (items.length > gone.length ? ',' : '') + added.join(',') });
 }
 
-function editOf(edit: PathEdit, item: Member, bytes: Buffer): Edit {
-  const { nameStart, start, end } = item;
+const isSet = ({ edits }: Branch): boolean => edits.some(({ does }) => does === 'set');
+
+/** The value at a place where there is none; undefined: nothing is set at it or below it. */
+function created({ edits, children }: Branch): string | undefined {
+  for (const edit of edits) {
+    if (edit.does !== 'set') continue;
+    return children.size === 0
+      ? edit.text
+      : applied(Buffer.from(edit.text), { edits: [], children }).toString();
+  }
+  const members = [...children].flatMap(([name, child]) => {
+    const text = created(child);
+    return text === undefined ? [] : [`${JSON.stringify(name)}:${text}`];
+  });
+  return members.length === 0 ? undefined : `{${members.join(',')}}`;
+}
+
+function editOf(
+  edit: Extract<PathEdit, { does: 'rename' | 'prepend' | 'remove' }>,
+  { nameStart, start, end }: Member,
+  source: JsonSource,
+): Edit {
   switch (edit.does) {
-    case 'set':
-      return { start, end, text: edit.text };
     case 'rename':
       return { start: nameStart, end: start, text: `${JSON.stringify(edit.to)}:` };
-    case 'prepend':
-      return {
-        start: start + 1,
-        end: start + 1,
-        text: rangesOf(bytes, start, end).length === 0 ? edit.text : `${edit.text},`,
-      };
+    case 'prepend': {
+      const text = itemsAt(source, start).length === 0 ? edit.text : `${edit.text},`;
+      return { start: start + 1, end: start + 1, text };
+    }
     case 'remove':
       return { start, end, text: '' };
   }

@@ -109,7 +109,13 @@ function isFirst(items: readonly Member[], name: string, at: number): boolean {
 
 /** The members of the object at `start`, or the elements of the array, whose names are their indexes. Other values have none. */
 export function rangesOf(bytes: Buffer, start: number, end: number): Member[] {
-  return readItems(new JsonSource(bytes.subarray(0, end)), start, Infinity).items;
+  return itemsAt(new JsonSource(bytes.subarray(0, end)), start);
+}
+
+/** The same of bytes that are valid JSON, for a caller that reads many places of them. */
+export function itemsAt(source: JsonSource, start: number): Member[] {
+  if (start < source.base) source.forget();
+  return readItems(source, start, Infinity).items;
 }
 
 /** What to cut so that the elements at `indexes` are gone and the commas are right; never all of them. */
@@ -278,6 +284,12 @@ export class JsonSource {
   constructor(bytes: Buffer, ascii = '') {
     this.bytes = bytes;
     this.text = ascii;
+  }
+
+  /** For a caller that goes back: the window is made for reading on. */
+  forget(): void {
+    this.text = '';
+    this.base = 0;
   }
 
   /** The offset behind the string whose opening quote is at `open`; the end of the bytes if it is never closed. */

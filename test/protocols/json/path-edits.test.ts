@@ -41,6 +41,40 @@ describe('edits by path', () => {
     ).toBe('{"a":"b"}');
   });
 
+  it('sets below what is missing or null, and edits what is set', () => {
+    const set = (...path: string[]): PathEdit => ({ path, does: 'set', text: '1' });
+    expect(edited('{}', set('a', 'b', 'c'))).toBe('{"a":{"b":{"c":1}}}');
+    expect(edited('{"a":null}', set('a', 'b'))).toBe('{"a":{"b":1}}');
+    expect(edited('{"a":"x"}', set('a', 'b'))).toBe('{"a":"x"}');
+    const whole: PathEdit = { path: ['a'], does: 'set', text: '{"b":2,"c":3}' };
+    for (const edits of [
+      [whole, { path: ['a', 'c'], does: 'remove' }, set('a', 'd')],
+      [set('a', 'd'), { path: ['a', 'c'], does: 'remove' }, whole],
+    ] satisfies PathEdit[][]) {
+      expect(edited('{"a":{"c":5}}', ...edits)).toBe('{"a":{"b":2,"d":1}}');
+      expect(edited('{}', ...edits)).toBe('{"a":{"b":2,"d":1}}');
+    }
+  });
+
+  it('finds every place of a long body', () => {
+    const list = Array.from({ length: 400 }, (_, at) => ({
+      name: `n${at}`,
+      parts: [{ text: 'x"'.repeat(at % 7 === 0 ? 40_000 : at), id: at, y: { z: 'q' } }, { text: 'é' }],
+      role: 'user',
+    }));
+    const edits = list.flatMap((_, at): PathEdit[] => [
+      { path: ['list', at, 'name'], does: 'remove' },
+      { path: ['list', at, 'parts', 0, 'id'], does: 'set', text: '"i"' },
+      { path: ['list', at, 'parts', 0, 'y', 'z'], does: 'rename', to: 'zz' },
+      { path: ['list', at, 'role'], does: 'set', text: '"tool"' },
+    ]);
+    const expected = list.map(({ parts: [first, second] }) => ({
+      parts: [{ ...first, id: 'i', y: { zz: 'q' } }, second],
+      role: 'tool',
+    }));
+    expect(edited(JSON.stringify({ list }), ...edits)).toBe(JSON.stringify({ list: expected }));
+  });
+
   it('does to the bytes what it does to the value', () => {
     fc.assert(
       fc.property(

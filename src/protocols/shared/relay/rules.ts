@@ -44,7 +44,7 @@ function places(
   if (step === undefined) return value === undefined ? [] : [before];
   const isList = step.endsWith('[]');
   const name = isList ? step.slice(0, -2) : step;
-  if (!isObject(value) || value[name] === undefined) return [];
+  if (!isObject(value) || !Object.hasOwn(value, name)) return [];
   const inner = value[name];
   if (!isList) return places(inner, rest, [...before, name]);
   if (!Array.isArray(inner)) return [];
