@@ -59,8 +59,9 @@ const CONSTANT = /-?[\p{L}_$][\p{L}\p{N}_$-]*/uy;
 const SPACE = /\s*/y;
 const STRAY = /[\s,\]}]*$/y;
 const ESCAPES: Readonly<Record<string, string>> = { b: '\b', f: '\f', n: '\n', r: '\r', t: '\t' };
-/** What stands between two characters of a string that need a look. */
-const PLAIN = /[^"'\\]*/y;
+const BACKSLASH = 0x5c;
+/** Empty objects before the whole one. */
+const MOST_EMPTY = 100;
 
 class Reader {
   readonly #text: string;
@@ -78,13 +79,13 @@ class Reader {
 
   /** Past empty ones: servers begin a call with `{}` and send the whole one behind it. */
   firstObject(): JsonValue {
-    let object = this.value(0);
-    while (isObject(object) && Object.keys(object).length === 0) {
+    for (let empty = 0; empty < MOST_EMPTY; empty++) {
+      const object = this.value(0);
+      if (!isObject(object) || Object.keys(object).length > 0) return object;
       this.#match(/[^{]*/y);
-      if (this.#at === this.#text.length) break;
-      object = this.value(0);
+      if (this.#at === this.#text.length) return object;
     }
-    return object;
+    throw new Unreadable();
   }
 
   value(depth: number): JsonValue {
@@ -146,29 +147,26 @@ class Reader {
   }
 
   #string(quote: string): string {
+    const text = this.#text;
+    const closing = quote.charCodeAt(0);
     const pieces: string[] = [];
-    this.#at++;
-    for (;;) {
-      pieces.push(this.#match(PLAIN) ?? '');
-      const next = this.#text[this.#at];
-      if (next === undefined) {
-        this.cut = 'string';
-        return pieces.join('');
+    let from = this.#at + 1;
+    for (let at = from; at < text.length; at++) {
+      const code = text.charCodeAt(at);
+      if (code === closing && isClosing(text, at + 1)) {
+        this.#at = at + 1;
+        return pieces.join('') + text.slice(from, at);
       }
-      this.#at++;
-      if (next === '\\') pieces.push(this.#escape());
-      else if (next === quote && this.#isClosing()) return pieces.join('');
-      else pieces.push(next);
+      if (code !== BACKSLASH) continue;
+      pieces.push(text.slice(from, at));
+      this.#at = at + 1;
+      pieces.push(this.#escape());
+      from = this.#at;
+      at = from - 1;
     }
-  }
-
-  /** A quote within a string that the model did not escape has more of the sentence behind it. */
-  #isClosing(): boolean {
-    for (let at = this.#at; at < this.#text.length; at++) {
-      const next = this.#text[at] ?? '';
-      if (!/\s/.test(next)) return /[,:}\]]/.test(next);
-    }
-    return true;
+    this.cut = 'string';
+    this.#at = text.length;
+    return pieces.join('') + text.slice(from);
   }
 
   #escape(): string {
@@ -193,4 +191,11 @@ class Reader {
     if (found !== undefined) this.#at += found.length;
     return found;
   }
+}
+
+/** Whether a quote before `from` ends its string: one that the model did not escape has more of the sentence behind it. */
+function isClosing(text: string, from: number): boolean {
+  let at = from;
+  while (/\s/.test(text.charAt(at))) at++;
+  return at === text.length || ',:}]'.includes(text.charAt(at));
 }
