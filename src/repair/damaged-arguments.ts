@@ -21,8 +21,9 @@ export function mendArguments(text: string): string | undefined {
     return isObject(strict) || isDeeper(strict, text) ? raw(text) : `{"value":${text}}`;
   }
   const read = readArguments(text, true) ?? (strict === undefined ? readTolerantWithin(text) : undefined);
-  if (isObject(read)) return JSON.stringify(wellFormedValue(read));
-  return strict === undefined ? raw(text) : `{"value":${text}}`;
+  // A text within a text was not looked at yet.
+  if (isObject(read) && !isDeeper(read, text)) return JSON.stringify(wellFormedValue(read));
+  return strict === undefined || isObject(read) ? raw(text) : `{"value":${text}}`;
 }
 
 const NOTHING: ReadonlySet<string> = new Set(['', 'null', 'None', 'undefined']);

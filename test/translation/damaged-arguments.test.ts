@@ -46,6 +46,7 @@ const KINDS: Readonly<Record<string, readonly [JsonValue, JsonObject]>> = {
   'a bare name': ['{path: "a.txt"}', { path: 'a.txt' }],
   'very deep': [DEEP, { _raw: DEEP }],
   'very deep, and damaged': [DEEP_DAMAGE, { _raw: DEEP_DAMAGE }],
+  'very deep, in a text': [JSON.stringify(DEEP), { _raw: JSON.stringify(DEEP) }],
 };
 /** Forms that need no word: nothing was damaged, or what stands for them says the same. */
 const IN_ORDER = new Set(['empty', 'no value']);
@@ -112,6 +113,11 @@ it('the input of a custom tool is a text of its own', () => {
   const request = { model: 'm', input: [{ role: 'user', content: 'Go' }, call, result] };
   const { body } = translate(request, { from: 'responses', to: 'messages' });
   expect(objectOf('messages', body)).toEqual({ input: '{"a' });
+});
+
+it('a text of more empty objects than anybody sends is kept as it is', () => {
+  const text = `x${'{}'.repeat(200)}`;
+  expect(mendArguments(text)).toBe(JSON.stringify({ _raw: text }));
 });
 
 it('what was mended is in order', () => {

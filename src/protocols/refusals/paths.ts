@@ -31,6 +31,7 @@ export function pathOfSteps(steps: readonly (string | number)[]): string | undef
   let path = '';
   let inList = false;
   for (const step of steps) {
+    if (path.length > LONGEST) return undefined;
     const name = String(step).replace(/^['"`(]{1,3}|['"`)]{1,3}$/g, '');
     if (name === '' || (path === '' && name === 'body')) continue;
     if (/^\d+$/.test(name)) {
@@ -43,7 +44,9 @@ export function pathOfSteps(steps: readonly (string | number)[]): string | undef
       path += `${path === '' ? '' : '.'}${snakeCase(name)}`;
     } else return undefined;
   }
-  return path === '' || path.startsWith('[]') ? undefined : (ALIASES.get(path) ?? path);
+  return path === '' || path.length > LONGEST || path.startsWith('[]')
+    ? undefined
+    : (ALIASES.get(path) ?? path);
 }
 
 function snakeCase(name: string): string {

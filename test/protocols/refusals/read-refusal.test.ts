@@ -21,6 +21,17 @@ describe('what a refusal says', () => {
     }
   });
 
+  it('no name is longer than a path', () => {
+    const msg = 'Extra inputs are not permitted';
+    for (const loc of [
+      ['body', 'a'.repeat(50_000)],
+      ['body', ...Array<string>(2000).fill('a1')],
+    ]) {
+      expect(readRefusal(JSON.stringify({ detail: [{ loc, msg }] }))).toEqual([]);
+      expect(readRefusal(JSON.stringify({ error: { message: msg, param: loc.join('.') } }))).toEqual([]);
+    }
+  });
+
   it('takes time linear in a hostile body', () => {
     const pieces = [
       "'messages.2' : ",
