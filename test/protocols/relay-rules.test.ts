@@ -118,7 +118,7 @@ const CHAT: Readonly<Record<string, Case>> = {
     before: {
       tools: [
         { type: 'function', function: { name: 'g' } },
-        { type: 'function', function: { name: 'f', strict: true, parameters: UNION } },
+        { type: 'function', function: { name: 'f', strict: false, parameters: UNION } },
       ],
       tool_choice: { type: 'function', function: { name: 'f' } },
     },

@@ -43,8 +43,7 @@ const CLOSE_OBJECT = 0x7d;
 const OPEN_ARRAY = 0x5b;
 const CLOSE_ARRAY = 0x5d;
 
-/** The members of the object in `bytes`. `maxDepth` counts levels of objects and arrays; the object itself is the first. `ascii`: the
- * bytes as text, where the caller has made one and they are ASCII. */
+/** The members of the object in `bytes`, which is the first of `maxDepth` levels. `ascii`: the bytes as text, where all are ASCII. */
 export function scanMembers(bytes: Buffer, maxDepth: number, ascii?: string): Members {
   const open = skipSpace(bytes, 0);
   if (bytes[open] !== OPEN_OBJECT) {
@@ -108,13 +107,11 @@ function isFirst(items: readonly Member[], name: string, at: number): boolean {
 }
 
 /** The members of the object at `start`, or the elements of the array, whose names are their indexes. Other values have none. */
-export function rangesOf(bytes: Buffer, start: number, end: number): Member[] {
-  return itemsAt(new JsonSource(bytes.subarray(0, end)), start);
-}
-
-/** The same of bytes that are valid JSON, for a caller that reads many places of them. */
+export const rangesOf = (bytes: Buffer, start: number, end: number): Member[] =>
+  itemsAt(new JsonSource(bytes.subarray(0, end)), start);
+/** The same in valid JSON, of which many places are read; the window serves for reading on alone. */
 export function itemsAt(source: JsonSource, start: number): Member[] {
-  if (start < source.base) source.forget();
+  if (start < source.base) [source.text, source.base] = ['', 0];
   return readItems(source, start, Infinity).items;
 }
 
@@ -284,12 +281,6 @@ export class JsonSource {
   constructor(bytes: Buffer, ascii = '') {
     this.bytes = bytes;
     this.text = ascii;
-  }
-
-  /** For a caller that goes back: the window is made for reading on. */
-  forget(): void {
-    this.text = '';
-    this.base = 0;
   }
 
   /** The offset behind the string whose opening quote is at `open`; the end of the bytes if it is never closed. */
