@@ -28,6 +28,8 @@ const READS_AT_LEAST = 1 << 16;
 /** A held text is tried again when it has grown by this much, and where a bracket ends it. */
 const GROWTH = 1.25;
 const MOST_QUICK_TRIES = 64;
+/** Characters in which a bracket that ends a form is looked for. */
+const TAIL = 8;
 /** Characters of a text that is tried at each piece. */
 const SHORT = 400;
 
@@ -42,6 +44,8 @@ export class TextScanner {
   readonly #forms: readonly TextForm[];
   readonly #line = new Line();
   #held = '';
+  /** The end of what came: reading it from `#held` would put all its pieces together, each time. */
+  #tail = '';
   #received = 0;
   #read = 0;
   #nextTry = 0;
@@ -59,6 +63,7 @@ export class TextScanner {
   push(piece: string): Found[] {
     this.#received += piece.length;
     this.#held += piece;
+    this.#tail = (this.#tail + piece.slice(-TAIL)).slice(-TAIL);
     if (this.#held.length > piece.length && !this.#isWorthATry()) return [];
     return this.#scan(false);
   }
@@ -70,7 +75,7 @@ export class TextScanner {
 
   #isWorthATry(): boolean {
     if (this.#held.length >= this.#nextTry) return true;
-    if (this.#quickTries === 0 || !/[>}\]`\n]\s{0,7}$/.test(this.#held.slice(-8))) return false;
+    if (this.#quickTries === 0 || !/[>}\]`\n]\s{0,7}$/.test(this.#tail)) return false;
     this.#quickTries--;
     return true;
   }

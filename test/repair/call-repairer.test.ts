@@ -223,3 +223,16 @@ it.each([
   const [small, large] = [took(1000), took(8000)];
   expect(large).toBeLessThan(40 * Math.max(small, 2));
 });
+
+it('takes time that grows with the pieces alone where they are held for long', () => {
+  const took = (count: number): number => {
+    const text = `<tool_call>{"name": "read_file", "arguments": {"path":"${'y'.repeat(8 * count)}`;
+    const events = textStream(text, 8);
+    const start = performance.now();
+    collected(events);
+    return performance.now() - start;
+  };
+  took(500);
+  const [small, large] = [took(4000), took(32_000)];
+  expect(large).toBeLessThan(30 * Math.max(small, 5));
+});
