@@ -7,8 +7,8 @@ export const PROTOCOL_NAMES = ['chat', 'messages', 'responses'] as const;
 export type ProtocolName = (typeof PROTOCOL_NAMES)[number];
 
 /**
- * What keeps a conversation at one prompt cache. `asked`: by a client that means it, which is told where it is left out;
- * `routine`: clients send one always; `session`: none was sent, and this names the conversation as well.
+ * The key by which a provider finds a conversation's prompt cache. `asked`: the client chose it, so leaving it out is reported.
+ * `routine`: this kind of client always sends one. `session`: the client sent none; its session's id takes the place.
  */
 export interface CacheKey {
   value: string;

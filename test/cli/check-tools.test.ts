@@ -248,7 +248,7 @@ describe('check --tools', () => {
     ]);
     expect(lost).toBe(2);
     expect(change).toEqual([
-      'providers.lab: flags: { forced_tools: never } (2 cases that the server refuses as it is asked now)',
+      'providers.lab: flags: { forced_tools: never } (2 cases that the server refuses in the present form)',
     ]);
   });
 

@@ -181,7 +181,9 @@ describe('structured output', () => {
   });
 
   it('has the word that a server demands', () => {
-    expect(object('hi', { jsonWord: true }).messages[0]?.content).toBe('Answer with a JSON object.');
+    expect(object('hi', { jsonWord: true }).messages[0]?.content).toBe(
+      'Answer with one JSON object and nothing else: no explanation, no code fence.',
+    );
     expect(object('as json', { jsonWord: true }).messages).toHaveLength(1);
     expect(object('hi', {}).messages).toHaveLength(1);
   });

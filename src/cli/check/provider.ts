@@ -23,7 +23,7 @@ export interface Choice {
   target?: Target | undefined;
 }
 
-/** `name`: a provider, or a model that it serves. Throws GatewayError if there is none. */
+/** `name`: a provider's name, or `provider/model`. Throws GatewayError if no such provider or model exists. */
 export async function chosen(name: string, inventory: Inventory): Promise<Choice> {
   const provider = inventory.providers.find((each) => each.name === name);
   if (provider !== undefined) {

@@ -14,7 +14,7 @@ import { TOOL_CASES, type ToolCase } from './tool-cases.data.ts';
 
 export interface CaseReport {
   case: string;
-  /** What a client of the gateway gets with the configuration as it is. */
+  /** What a client gets with the present configuration. */
   result: 'right' | 'repaired' | 'lost';
   /** What was repaired, or why it is lost; empty: nothing. */
   detail: string;
@@ -55,7 +55,7 @@ const MOST_FAILURES = 3;
 /** Models that think need them. */
 const MAX_TOKENS = 4096;
 
-/** `onCase`: called with each report as soon as it is there. */
+/** Calls `onCase` with the report of each case when the case ends. */
 export async function checkTools(
   target: Target,
   deps: ProbeDeps,
@@ -122,7 +122,7 @@ function judge(toolCase: ToolCase, outcome: Outcome, { provider, ...target }: Ta
   return { ...report, result: 'lost', detail: after.detail, fault: after.kind };
 }
 
-/** How servers are told to read the calls of their models. */
+/** The options by which servers parse their models' tool calls. */
 const PARSERS =
   'llama.cpp: --jinja, with --chat-template-file for another template; vLLM: --enable-auto-tool-choice --tool-call-parser NAME; ' +
   'SGLang: --tool-call-parser NAME; Ollama: a model whose `ollama show` lists "tools"; LM Studio: a model marked for tool use';
@@ -147,7 +147,7 @@ function changes(judged: readonly Judged[], target: Target): string[] {
   return [
     ...configLines(target, taught).map(
       (line) =>
-        `providers.${name}: ${line} (${plural(mended, 'case')} that the server refuses as it is asked now)`,
+        `providers.${name}: ${line} (${plural(mended, 'case')} that the server refuses in the present form)`,
     ),
     ...(repairable > 0
       ? [`providers.${name}: repair_tools: true (makes ${plural(repairable, 'case')} right)`]

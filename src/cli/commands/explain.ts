@@ -160,8 +160,8 @@ function reason(before: Target | undefined, lacks: readonly string[], state: str
 }
 
 function describe({ target, role, why, dropped, learnt = [] }: Verdict) {
-  const told = { provider: target.provider.name, model: target.model, role, why, dropped };
-  return learnt.length === 0 ? told : { ...told, learnt };
+  const { model, provider } = target;
+  return { provider: provider.name, model, role, why, dropped, ...(learnt.length > 0 && { learnt }) };
 }
 
 const LABELS = { answers: 'answers', next: 'then', never: 'not' } as const satisfies Record<

@@ -9,6 +9,9 @@ import {
   withinOutput,
   withoutRefused,
 } from '../shared/relay/rules.ts';
+import { answerInWords } from '../shared/encode-context.ts';
+import { offSwitch } from './request/encode-reasoning.ts';
+import { UNSIGNED } from './request/encode-tools.ts';
 import { fitToolId } from '../shared/tool-names.ts';
 
 const EFFORT = ['reasoning_effort'];
@@ -38,22 +41,12 @@ const fewerStops: RelayRule = ({ value: { stop }, traits: { maxStop }, drop, set
   else set(['stop'], all.slice(0, maxStop), `this server takes ${maxStop} stop sequences`);
 };
 
-const offByMember = ({ traits: { thinkingForm }, value, set }: Fitting): boolean => {
-  const off = OFF[thinkingForm];
+const offByMember = ({ traits, value, set }: Fitting): boolean => {
+  const off = offSwitch(traits);
   if (off === undefined) return false;
   const [name, switchedOff] = off;
   if (value[name] === undefined) set([name], switchedOff, 'thinking is switched off');
   return true;
-};
-
-/** The member that switches thinking off, by its form. */
-const OFF: Readonly<Record<Fitting['traits']['thinkingForm'], readonly [string, JsonValue] | undefined>> = {
-  effort: undefined,
-  type: ['thinking', { type: 'disabled' }],
-  adaptive: ['thinking', { type: 'disabled' }],
-  enable_thinking: ['enable_thinking', false],
-  reasoning_enabled: ['reasoning', { enabled: false }],
-  template: ['chat_template_kwargs', { enable_thinking: false }],
 };
 
 const noMaxOnChat: RelayRule = ({ value, traits, set }) => {
@@ -122,15 +115,16 @@ const responseFormat: RelayRule = (fitting) => {
   }
   if (format.type === 'json_schema' && !takes('json_schema') && takes('json_object')) {
     const given = isObject(format.json_schema) ? format.json_schema.schema : undefined;
-    const content = `Answer with JSON that fits this schema: ${JSON.stringify(given ?? {})}`;
+    const schema = isObject(given) ? given : {};
     set(['response_format'], { type: 'json_object' }, 'this server takes no schema: it was sent in words');
+    const content = answerInWords({ type: 'json_schema', schema });
     prepend(['messages'], { role: 'system', content }, 'the schema of the answer was sent in words');
   } else if (
     format.type === 'json_object' &&
     traits.jsonWord &&
     !/json/i.test(JSON.stringify(messages ?? []))
   ) {
-    const message = { role: 'system', content: 'Answer with JSON.' };
+    const message = { role: 'system', content: answerInWords({ type: 'json_object' }) };
     prepend(['messages'], message, 'this server demands the word JSON: a line of system text was added');
   }
 };
@@ -213,9 +207,6 @@ function reasoning(path: readonly (string | number)[], message: JsonObject, fitt
     'a turn with calls must have reasoning: a blank stands for it',
   );
 }
-
-/** The value for "none": https://ai.google.dev/gemini-api/docs/thought-signatures */
-const UNSIGNED: JsonObject = { google: { thought_signature: 'skip_thought_signature_validator' } };
 
 function signature(path: readonly (string | number)[], message: JsonObject, { set }: Fitting): void {
   const [first] = objectsIn(message.tool_calls);

@@ -2,7 +2,7 @@
 import { isObject, type JsonObject, type JsonValue } from '../../../canonical/json.ts';
 import type { ResponseFormat } from '../../../canonical/request.ts';
 import type { Traits } from '../../../canonical/traits.ts';
-import { refuseFormat, type EncodeContext } from '../../shared/encode-context.ts';
+import { answerInWords, refuseFormat, type EncodeContext } from '../../shared/encode-context.ts';
 import { isStrictSchema } from '../../shared/function-tools.ts';
 import type { Thinking } from './encode-reasoning.ts';
 import { addSystemText } from './server-rules.ts';
@@ -50,14 +50,8 @@ function encodeFormat(format: ResponseFormat): JsonObject {
   return { type: 'json_schema', json_schema: schema };
 }
 
-const JSON_OBJECT = 'Answer with a JSON object.';
-
 function askInWords(format: ResponseFormat, body: JsonObject, encoding: EncodeContext, why: string): void {
-  const words =
-    format.type === 'json_object'
-      ? JSON_OBJECT
-      : `Answer with JSON alone, which follows this JSON schema:\n${JSON.stringify(format.schema)}`;
-  addSystemText(body, words, encoding.traits);
+  addSystemText(body, answerInWords(format), encoding.traits);
   encoding.warn('changed', 'responseFormat', why);
 }
 

@@ -56,6 +56,11 @@ const SWITCHES: Readonly<
   template: (on) => ['chat_template_kwargs', { enable_thinking: on }],
 };
 
+/** The member that switches thinking off, and its value; undefined: an effort alone does. */
+export function offSwitch({ thinkingForm }: Traits): readonly [string, JsonValue] | undefined {
+  return SWITCHES[thinkingForm]?.(false);
+}
+
 function putSwitch(body: JsonObject, on: boolean, { thinkingForm }: Traits): void {
   const [name, value] = SWITCHES[thinkingForm]?.(on) ?? ['reasoning_effort', 'none'];
   body[name] = value;

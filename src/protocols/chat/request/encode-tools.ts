@@ -173,7 +173,7 @@ function encodeChoice(choice: ToolChoice, encoding: EncodeContext): JsonValue {
 // -- members beside a call's name and arguments, which Gemini's chat endpoint needs back with the call --
 
 /** Google's value for a call without a signature: https://ai.google.dev/gemini-api/docs/thought-signatures */
-const UNSIGNED: JsonObject = { google: { thought_signature: 'skip_thought_signature_validator' } };
+export const UNSIGNED: JsonObject = { google: { thought_signature: 'skip_thought_signature_validator' } };
 
 /** The members beside a call of a history; `at`: its place among the calls of its turn, of which only the first is signed. */
 export function signedExtra(extra: JsonObject | undefined, at: number, encoding: EncodeContext): JsonObject {
