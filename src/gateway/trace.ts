@@ -1,5 +1,5 @@
 // The record of one admitted request. The line appends to it; the observers read it once, when the request is over.
-import type { RefusedRequest } from '../accounts/json.ts';
+import type { RefusedRequest } from '../accounts/request-json.ts';
 import type { Clock } from '../clock.ts';
 import type { ProtocolName } from '../canonical/request.ts';
 import type { Usage } from '../canonical/reply.ts';

@@ -1,7 +1,7 @@
 // The live view of a gateway, as plain data for `gateway requests --follow`, `gateway top` and the page: requests in flight, the last
 // ones that ended or were refused, the health of targets. A request only leaves a reference here; frames are computed while
 // somebody watches.
-import { refusedJson, requestJson, type RefusedRequest, type RequestJson } from '../accounts/json.ts';
+import { refusedJson, requestJson, type RefusedRequest, type RequestJson } from '../accounts/request-json.ts';
 import { isoTime, type Clock } from '../clock.ts';
 import { withoutKeys } from '../ids.ts';
 import type { FinishedTrace, Observer, Trace } from '../gateway/trace.ts';

@@ -1,6 +1,6 @@
 // The column `detail` of a usage row: attempts, skipped targets, fields that were left out, the error's message, as JSON. Most requests
 // have none. Never a key or a body.
-import type { AttemptDetail, RequestDetail } from '../accounts/json.ts';
+import type { AttemptDetail, RequestDetail } from '../accounts/request-json.ts';
 import { withoutKeys } from '../ids.ts';
 import type { FinishedTrace } from '../gateway/trace.ts';
 

@@ -62,7 +62,7 @@ const USAGE = {
   requestId: { kind: 'request', nullable: true },
   /** Targets that were contacted. */
   attempts: { kind: 'count', nullable: true },
-  /** JSON, opaque to the store: notes about the request (accounts/json.ts). null: none. */
+  /** JSON, opaque to the store: notes about the request (accounts/request-json.ts). null: none. */
   detail: { kind: 'json', nullable: true },
 } as const satisfies Record<string, UsageColumn>;
 

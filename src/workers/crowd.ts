@@ -1,6 +1,6 @@
 // What all workers do, merged into what one gateway does: their status, their requests, their metrics, for commands and for the
 // admin API of each worker.
-import type { RequestJson } from '../accounts/json.ts';
+import type { RequestJson } from '../accounts/request-json.ts';
 import type { App } from '../app/app.ts';
 import type { Clock } from '../clock.ts';
 import { type ControlHandler, ControlError, type WorkerStatus } from '../control/calls.ts';

@@ -2,7 +2,7 @@
 import { join } from 'node:path';
 import { stripVTControlCharacters } from 'node:util';
 import { beforeEach, describe, expect, it, vi } from 'vitest';
-import type { RequestDetail } from '../../src/accounts/json.ts';
+import type { RequestDetail } from '../../src/accounts/request-json.ts';
 import { createIds, createRequestIds } from '../../src/ids.ts';
 import { displayWidth } from '../../src/display-width.ts';
 import { openStore } from '../../src/store/open.ts';

@@ -1,6 +1,6 @@
 // What is recorded of one request: its attempts, why targets were passed over, what was left out; nothing for a plain one.
 import { describe, expect, it } from 'vitest';
-import type { AttemptDetail, RequestDetail } from '../../src/accounts/json.ts';
+import type { AttemptDetail, RequestDetail } from '../../src/accounts/request-json.ts';
 import type { Store, StoredRequest } from '../../src/store/store.ts';
 import { ask } from '../helpers/ask.ts';
 import { gateway, provider, PROVIDER_KEY } from '../helpers/gateway.ts';

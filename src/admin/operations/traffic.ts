@@ -1,7 +1,7 @@
 // Operations for usage, requests, and the audit.
 import { z } from 'zod';
 import { limitOf } from '../../accounts/terms.ts';
-import { requestJson } from '../../accounts/json.ts';
+import { requestJson } from '../../accounts/request-json.ts';
 import { summarizeUsage } from '../../accounts/usage-report.ts';
 import { HOUR_MS, isoTime } from '../../clock.ts';
 import { readRequestId } from '../../ids.ts';

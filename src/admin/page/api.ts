@@ -2,7 +2,7 @@
 // read; writes carry the session's second value.
 import type { z } from 'zod';
 import type { LiveFrame, NewRequests } from '../../observe/live.ts';
-import type { RequestJson } from '../../accounts/json.ts';
+import type { RequestJson } from '../../accounts/request-json.ts';
 import type * as schemas from '../schemas.ts';
 
 export type Account = z.output<typeof schemas.Account>;

@@ -1,5 +1,5 @@
 // Prints requests for people: the last ones as a table, one of them with its attempts and with what was left out.
-import type { AttemptDetail, RequestJson } from '../../accounts/json.ts';
+import type { AttemptDetail, RequestJson } from '../../accounts/request-json.ts';
 import { plural } from '../../plural.ts';
 import { errorWords } from './error-words.ts';
 import {

@@ -1,5 +1,5 @@
 // New requests as they end: from the running gateways, else from the database, which is read every second.
-import { type RequestJson, requestJson } from '../../../accounts/json.ts';
+import { type RequestJson, requestJson } from '../../../accounts/request-json.ts';
 import { call, stream, type RunningGateway } from '../../../control/client.ts';
 import type { StoreReader } from '../../../store/reader.ts';
 import type { RequestQuery } from '../../../store/store.ts';

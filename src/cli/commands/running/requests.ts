@@ -1,6 +1,6 @@
 // `gateway requests`: the last requests, or one by its id: its attempts, why targets were passed over, what was left out.
 import { InvalidArgumentError, type Command } from 'commander';
-import { requestJson, type RequestJson } from '../../../accounts/json.ts';
+import { requestJson, type RequestJson } from '../../../accounts/request-json.ts';
 import type { Config } from '../../../config/config.ts';
 import type { RunningGateway } from '../../../control/client.ts';
 import { readRequestId } from '../../../ids.ts';
