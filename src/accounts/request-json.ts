@@ -1,6 +1,13 @@
 // A request as JSON: the shape that `gateway requests --json` prints, that the admin API sends and that live events hold.
 import { isoTime } from '../clock.ts';
 import type { StoredRequest } from '../store/store.ts';
+import {
+  inputOf,
+  SHOWN_COLUMNS,
+  type ShownColumns,
+  type UsageKind,
+  type UsageRow,
+} from '../store/usage-columns.ts';
 
 export interface AttemptDetail {
   target: string;
@@ -29,67 +36,50 @@ export interface RequestDetail {
   message?: string;
 }
 
-/** One request: the shape that `gateway requests --json` prints and a running gateway sends. Never a key or a body. */
-export interface RequestJson {
-  /** null: an older gateway recorded it. */
-  id: string | null;
+type Columns = Omit<ShownColumns, 'endpoint'> & {
+  /** The path of a request that was refused. */
+  endpoint: string;
+  status: number;
+  stream: boolean;
+};
+
+/** One request: the shape that `gateway requests --json` prints and a running gateway sends. Never a key or a body. Its other members
+ *  are the columns that store/usage-columns.ts shows; null: unknown. */
+export interface RequestJson extends Columns {
   /** When it ended. */
   at: string;
   /** Refused before admission: not stored, not counted against the limit. */
   refused: boolean;
   account: string | null;
-  key: string | null;
-  endpoint: string;
-  model_asked: string | null;
-  /** Who answered, or was asked last. */
-  provider: string | null;
-  model: string | null;
-  status: number;
-  error: string | null;
-  stream: boolean;
-  /** With the tokens of the next two. null: unknown, here and below. */
-  input_tokens: number | null;
-  cache_read_tokens: number | null;
-  cache_write_tokens: number | null;
-  output_tokens: number | null;
-  reasoning_tokens: number | null;
-  cost_usd: number | null;
-  first_byte_ms: number | null;
-  duration_ms: number | null;
-  /** Targets that were contacted. */
-  attempts: number | null;
   detail: RequestDetail;
 }
 
 export function requestJson(row: Omit<StoredRequest, 'rowId'>): RequestJson {
-  const { input, cacheRead, cacheWrite } = row;
-  return {
-    id: row.requestId,
-    at: isoTime(row.at),
-    refused: false,
-    account: row.account,
-    key: row.keyId,
-    endpoint: row.endpoint,
-    model_asked: row.modelAsked,
-    provider: row.provider,
-    model: row.model,
-    status: row.status,
-    error: row.error,
-    stream: row.streamed,
-    input_tokens: input === null ? null : input + (cacheRead ?? 0) + (cacheWrite ?? 0),
-    cache_read_tokens: cacheRead,
-    cache_write_tokens: cacheWrite,
-    output_tokens: row.output,
-    reasoning_tokens: row.reasoning,
-    cost_usd: row.costUsd,
-    first_byte_ms: row.firstByteMs === null ? null : rounded(row.firstByteMs),
-    duration_ms: rounded(row.durationMs),
-    attempts: row.attempts,
-    detail: readDetail(row.detail),
-  };
+  const { endpoint, status, streamed: stream, account } = row;
+  const columns = { ...columnsOf(row), endpoint, status, stream, input_tokens: inputOf(row) };
+  return inOrder({ refused: false, account, ...columns, detail: readDetail(row.detail) });
 }
 
-const rounded = (ms: number): number => Math.round(ms * 10) / 10;
+/** What tells one request from another stands first. */
+function inOrder({ id, at, refused, account, ...rest }: RequestJson): RequestJson {
+  return { id, at, refused, account, ...rest };
+}
+
+function columnsOf(row: UsageRow): ShownColumns {
+  const shown = SHOWN_COLUMNS.map(({ member, kind, shown }) => [shown, jsonOf(kind, row[member])]);
+  return Object.fromEntries(shown) as ShownColumns;
+}
+
+function jsonOf(kind: UsageKind, value: UsageRow[keyof UsageRow]): UsageRow[keyof UsageRow] {
+  if (typeof value !== 'number') return value;
+  if (kind === 'time') return isoTime(value);
+  return kind === 'milliseconds' ? Math.round(value * 10) / 10 : value;
+}
+
+const NOTHING = Object.fromEntries(SHOWN_COLUMNS.map(({ shown }) => [shown, null])) as Record<
+  keyof ShownColumns,
+  null
+>;
 
 /** A request that was refused before admission. */
 export interface RefusedRequest {
@@ -103,39 +93,13 @@ export interface RefusedRequest {
   message: string;
 }
 
-export function refusedJson({
-  at,
-  requestId,
-  account,
-  path,
-  status,
-  kind,
-  message,
-}: RefusedRequest): RequestJson {
-  return {
-    id: requestId,
-    at: isoTime(at),
-    refused: true,
-    account: account ?? null,
-    key: null,
-    endpoint: path,
-    model_asked: null,
-    provider: null,
-    model: null,
-    status,
-    error: kind,
-    stream: false,
-    input_tokens: null,
-    cache_read_tokens: null,
-    cache_write_tokens: null,
-    output_tokens: null,
-    reasoning_tokens: null,
-    cost_usd: null,
-    first_byte_ms: null,
-    duration_ms: null,
-    attempts: null,
-    detail: { message },
-  };
+export function refusedJson(request: RefusedRequest): RequestJson {
+  const { at, requestId, account = null, path, status, kind, message } = request;
+  return inOrder({
+    ...NOTHING,
+    ...{ id: requestId, at: isoTime(at), refused: true, account },
+    ...{ endpoint: path, status, error: kind, stream: false, detail: { message } },
+  });
 }
 
 /** Members that are not as this gateway writes them are left out: another version may have written the row. */

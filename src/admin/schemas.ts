@@ -4,6 +4,7 @@ import { z } from 'zod';
 import { nameFault } from '../accounts/json.ts';
 import { PROTOCOL_NAMES } from '../canonical/request.ts';
 import { GROUPINGS } from '../store/store.ts';
+import { SHOWN_COLUMNS, type ShownColumns, type UsageKind } from '../store/usage-columns.ts';
 
 const time = z.iso.datetime().meta({ description: 'ISO 8601, UTC' });
 const count = z.int().min(0);
@@ -209,27 +210,29 @@ export const Configuration = z.object({
   warnings: z.array(z.string()),
 });
 
+const text = z.string().nullable();
+const number = z.number().nullable();
+
+/** Of the columns that a request shows. */
+const OF_KIND: Readonly<Record<UsageKind, z.ZodType>> = {
+  ...{ time, account: count.nullable(), key: text, protocol: text, model: text, name: text },
+  ...{ status: z.int().nullable(), flag: z.boolean().nullable(), count: tokens, number },
+  ...{ milliseconds: number, request: text, json: text },
+};
+
+const columns: Record<string, z.ZodType> = Object.fromEntries(
+  SHOWN_COLUMNS.map(({ shown, kind }) => [shown, OF_KIND[kind]]),
+);
+
 export const Request = z.object({
-  id: z.string().nullable(),
+  ...(columns as { [Name in keyof ShownColumns]: z.ZodType<ShownColumns[Name], ShownColumns[Name]> }),
   at: time.meta({ description: 'When it ended' }),
   refused: z.boolean(),
   account: z.string().nullable(),
-  key: z.string().nullable(),
-  endpoint: z.string(),
-  model_asked: z.string().nullable(),
-  provider: z.string().nullable(),
-  model: z.string().nullable(),
+  endpoint: z.string().meta({ description: 'The path of a request that was refused' }),
   status: z.int(),
-  error: z.string().nullable().meta({ description: 'null: fully answered' }),
   stream: z.boolean(),
-  input_tokens: tokens,
-  cache_read_tokens: tokens,
-  cache_write_tokens: tokens,
-  output_tokens: tokens,
-  reasoning_tokens: tokens,
-  cost_usd: z.number().nullable(),
-  first_byte_ms: z.number().nullable(),
-  duration_ms: z.number().nullable(),
+  error: z.string().nullable().meta({ description: 'null: fully answered' }),
   attempts: z.int().nullable().meta({ description: 'Targets that were contacted' }),
   detail: z.object({
     attempts: z

@@ -6,7 +6,7 @@ import { isoTime, type Clock } from '../clock.ts';
 import { withoutKeys } from '../ids.ts';
 import type { FinishedTrace, Observer, Trace } from '../gateway/trace.ts';
 import type { Health, TargetState } from '../routing/health.ts';
-import type { UsageRow } from '../store/usage-columns.ts';
+import { inputOf, type UsageRow } from '../store/usage-columns.ts';
 import { conversationsOf, type FinishedPart, type LiveConversation } from './conversations.ts';
 
 export interface LiveRequest {
@@ -140,7 +140,7 @@ function partOf(row: UsageRow, account: string, conversation: string | undefined
     account,
     conversation,
     model: row.model ?? row.modelAsked,
-    input: (row.input ?? 0) + (row.cacheRead ?? 0) + (row.cacheWrite ?? 0),
+    input: inputOf(row) ?? 0,
     output: row.output ?? 0,
     costUsd: row.costUsd ?? NaN,
     at: row.at,

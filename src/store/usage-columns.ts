@@ -18,6 +18,7 @@ interface Values {
   flag: boolean;
   count: number;
   number: number;
+  milliseconds: number;
   request: string;
   json: string;
 }
@@ -29,39 +30,41 @@ interface UsageColumn {
   nullable?: true;
   /** Tokens that the sums of hours and days hold, in a column of the same name: the member of the totals. */
   summed?: string;
+  /** The member of a request as JSON (accounts/request-json.ts); absent: the JSON has no member for the value alone. */
+  shown?: string;
 }
 
-/** By member of the row, in the order of the statements and of an export. The name of the column is the same in snake case. */
+/** By member of the row, in the order of the statements and of an export. The name of the column is the same in snake case. What a row
+ *  shows is a member of each request in `gateway requests --json`, in the admin API and in live events. */
 const USAGE = {
   /** When the request ended. */
-  at: { kind: 'time' },
+  at: { kind: 'time', shown: 'at' },
   accountId: { kind: 'account' },
-  keyId: { kind: 'key' },
-  endpoint: { kind: 'protocol' },
-  modelAsked: { kind: 'model' },
+  keyId: { kind: 'key', shown: 'key' },
+  endpoint: { kind: 'protocol', shown: 'endpoint' },
+  modelAsked: { kind: 'model', shown: 'model_asked' },
   /** null: no target was reached. */
-  provider: { kind: 'name', nullable: true },
+  provider: { kind: 'name', nullable: true, shown: 'provider' },
   /** The client's name for the model that answered. */
-  model: { kind: 'model', nullable: true },
-  status: { kind: 'status' },
-  streamed: { kind: 'flag' },
+  model: { kind: 'model', nullable: true, shown: 'model' },
+  status: { kind: 'status', shown: 'status' },
+  streamed: { kind: 'flag', shown: 'stream' },
   /** Tokens that were neither read from a cache nor written to one. null: unknown, here and below; an unknown number is never
    *  recorded as 0. The total includes the caches. */
-  input: { kind: 'count', nullable: true, summed: 'inputTokens' },
-  cacheRead: { kind: 'count', nullable: true, summed: 'cacheReadTokens' },
-  cacheWrite: { kind: 'count', nullable: true, summed: 'cacheWriteTokens' },
-  output: { kind: 'count', nullable: true, summed: 'outputTokens' },
-  reasoning: { kind: 'count', nullable: true },
-  costUsd: { kind: 'number', nullable: true },
-  /** Milliseconds. */
-  firstByteMs: { kind: 'number', nullable: true },
-  durationMs: { kind: 'number' },
+  input: { kind: 'count', nullable: true, summed: 'inputTokens', shown: 'input_tokens' },
+  cacheRead: { kind: 'count', nullable: true, summed: 'cacheReadTokens', shown: 'cache_read_tokens' },
+  cacheWrite: { kind: 'count', nullable: true, summed: 'cacheWriteTokens', shown: 'cache_write_tokens' },
+  output: { kind: 'count', nullable: true, summed: 'outputTokens', shown: 'output_tokens' },
+  reasoning: { kind: 'count', nullable: true, shown: 'reasoning_tokens' },
+  costUsd: { kind: 'number', nullable: true, shown: 'cost_usd' },
+  firstByteMs: { kind: 'milliseconds', nullable: true, shown: 'first_byte_ms' },
+  durationMs: { kind: 'milliseconds', shown: 'duration_ms' },
   /** An error kind, `client_closed`, `truncated`, …; null: fully answered. */
-  error: { kind: 'name', nullable: true },
+  error: { kind: 'name', nullable: true, shown: 'error' },
   /** null: an older gateway recorded the request, here and in the next member. */
-  requestId: { kind: 'request', nullable: true },
+  requestId: { kind: 'request', nullable: true, shown: 'id' },
   /** Targets that were contacted. */
-  attempts: { kind: 'count', nullable: true },
+  attempts: { kind: 'count', nullable: true, shown: 'attempts' },
   /** JSON, opaque to the store: notes about the request (accounts/request-json.ts). null: none. */
   detail: { kind: 'json', nullable: true },
 } as const satisfies Record<string, UsageColumn>;
@@ -76,6 +79,13 @@ export type UsageRow = { -readonly [Member in keyof Usage]: ValueOf<Usage[Member
 /** Totals of the tokens of requests whose usage is known. */
 export type TokenTotals = Record<Extract<Usage[keyof Usage], { summed: string }>['summed'], number>;
 
+/** The members of a request as JSON that are columns: a time as text, and null where a request has no such value. */
+export type ShownColumns = {
+  [
+    Member in keyof Usage as Usage[Member] extends { shown: infer Name extends string } ? Name : never
+  ]: Usage[Member]['kind'] extends 'time' ? string : Values[Usage[Member]['kind']] | null;
+};
+
 interface NamedColumn extends UsageColumn {
   member: keyof UsageRow;
   name: string;
@@ -83,6 +93,11 @@ interface NamedColumn extends UsageColumn {
 
 export const USAGE_COLUMNS: readonly NamedColumn[] = Object.entries<UsageColumn>(USAGE).map(
   ([member, column]) => ({ ...column, member: member as keyof UsageRow, name: snakeCase(member) }),
+);
+
+/** In the order in which a request's JSON has them. */
+export const SHOWN_COLUMNS = USAGE_COLUMNS.flatMap(({ member, kind, shown }) =>
+  shown === undefined ? [] : [{ member, kind, shown: shown as keyof ShownColumns }],
 );
 
 /** Columns of usage_sums, and the members of the totals that are read from them. */
@@ -107,4 +122,13 @@ export const MAX_MODEL_LENGTH = 256;
 export function valueOf(row: UsageRow, { member, kind }: NamedColumn): string | number | boolean | null {
   const value = row[member];
   return kind === 'model' && typeof value === 'string' ? value.slice(0, MAX_MODEL_LENGTH) : value;
+}
+
+/** Tokens of the input, with those of the caches. null: unknown. */
+export function inputOf({
+  input,
+  cacheRead,
+  cacheWrite,
+}: Pick<UsageRow, 'input' | 'cacheRead' | 'cacheWrite'>): number | null {
+  return input === null ? null : input + (cacheRead ?? 0) + (cacheWrite ?? 0);
 }

@@ -79,6 +79,7 @@ const OF_KIND: Readonly<Record<UsageKind, Rule>> = {
   flag: rule('true or false', (value) => typeof value === 'boolean'),
   count,
   number,
+  milliseconds: number,
   request: matching('the ID of a request', /^\w{1,64}$/),
   json: detail,
 };

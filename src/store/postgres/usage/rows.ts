@@ -15,7 +15,7 @@ const WRITERS_KEPT_MS = 30 * 86_400_000;
 const TYPES: Readonly<Record<UsageKind, string>> = {
   ...{ time: 'bigint', account: 'bigint', key: 'text', protocol: 'text', model: 'text', name: 'text' },
   ...{ status: 'integer', flag: 'boolean', count: 'bigint', number: 'double precision' },
-  ...{ request: 'text', json: 'text' },
+  ...{ milliseconds: 'double precision', request: 'text', json: 'text' },
 };
 const TYPED = USAGE_COLUMNS.map(({ name, kind }) => `${name} ${TYPES[kind]}`).join(', ');
 
