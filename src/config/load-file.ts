@@ -11,11 +11,12 @@ import {
   ConfigError,
   formatPath,
 } from './config.ts';
+import { dirname } from 'node:path';
 import { checkConsent, consentRecord } from './trust/consent.ts';
 import { assemble, findFile, tiersOf, withoutFile, type FoundFile, type LoadOptions } from './load.ts';
 import { readSource, type Source } from './load-source.ts';
 import type { Environment } from '../environment.ts';
-import { bareVariables, interpolate, type Interpolated } from './variables.ts';
+import { bareVariables, interpolate, type Interpolated } from './variables/variables.ts';
 import { suggest } from './did-you-mean.ts';
 import { resolveProvider, SIM } from './providers.ts';
 import { readSchema, type FileConfig } from './schema/schema.ts';
@@ -27,7 +28,7 @@ export function loadConfig(options: LoadOptions): Config {
   const source = readFound(found, options);
   const { file, faults, unset, wrong, secret, variables } = readValues(source, options.env);
   const providers: ProviderConfig[] = [];
-  const reasons = new Map([...unset].map(([name, missing]) => [name, notSet(missing)]));
+  const reasons = new Map([...unset].map(([name, missing]) => [name, reasonOf(missing)]));
   const unusable = new Set([...unset.keys(), ...wrong.providers.names]);
   const warnings = [...reasons].map(([name, why]) => `provider ${name} is left out: ${why}`);
   for (const [name, given] of Object.entries(file.providers ?? {})) {
@@ -68,8 +69,9 @@ export function readFound({ path, needsConsent }: FoundFile, { cwd, env }: LoadO
   return readSource(path, cwd, needsConsent ? check : undefined);
 }
 
-function notSet(variables: readonly string[]): string {
-  return `${variables.join(', ')} ${variables.length > 1 ? 'are' : 'is'} not set`;
+function reasonOf({ names, faults }: Unset): string {
+  const unset = names.length === 0 ? [] : [`${names.join(', ')} ${names.length > 1 ? 'are' : 'is'} not set`];
+  return [...unset, ...faults].join(', ');
 }
 
 /** The models of a provider that is left out. The schema has not checked them. */
@@ -95,11 +97,17 @@ function tierFaults(file: FileConfig, wrong: ReadonlySet<string>): ConfigFault[]
   return [{ path: ['default_tier'], message: `is not a tier; ${suggest(chosen, tiers)}` }];
 }
 
+/** Variables that are not set, and why others cannot be read. */
+interface Unset {
+  names: string[];
+  faults: string[];
+}
+
 interface Values {
   file: FileConfig;
   faults: ConfigFault[];
-  /** The unset variables of each provider that has some. */
-  unset: ReadonlyMap<string, string[]>;
+  /** What each provider lacks that lacks something. */
+  unset: ReadonlyMap<string, Unset>;
   wrong: Wrong;
   secret: Interpolated['secret'];
   variables: Interpolated['variables'];
@@ -110,14 +118,18 @@ type Wrong = Record<'providers' | 'routes' | 'tiers', { whole: boolean; names: S
 
 /** The file's values after interpolation, without those that have faults and the providers whose variables are not set. */
 function readValues(source: Source, env: Environment): Values {
-  const { value, missing, secret, variables, faults: open } = interpolate(source.value, env);
-  const unset = new Map<string, string[]>();
+  const folder = dirname(source.path);
+  const { value, missing, secret, variables, faults: open } = interpolate(source.value, env, folder);
+  const unset = new Map<string, Unset>();
   const faults: ConfigFault[] = [...open];
-  for (const { path: where, name } of missing) {
+  for (const { path: where, name, fault } of missing) {
     const [section, provider] = where;
-    if (section === 'providers' && typeof provider === 'string')
-      unset.set(provider, [...(unset.get(provider) ?? []), name]);
-    else faults.push({ path: where, message: `reads ${name}, which is not set; set it, or write the value` });
+    if (section === 'providers' && typeof provider === 'string') {
+      const lacks = unset.get(provider) ?? { names: [], faults: [] };
+      if (fault === undefined) lacks.names.push(name);
+      else lacks.faults.push(fault);
+      unset.set(provider, lacks);
+    } else faults.push({ path: where, message: unreadable(name, fault) });
   }
   const read = readSchema(value);
   const empty = new Set(missing.map((item) => formatPath(item.path)));
@@ -130,6 +142,12 @@ function readValues(source: Source, env: Environment): Values {
   const rest = readSchema(withoutPaths(value as Tree, paths));
   if ('faults' in rest) throw new ConfigError(source.lines([...faults, ...rest.faults]));
   return { file: rest.file, faults, unset, wrong, secret, variables };
+}
+
+function unreadable(name: string, fault: string | undefined): string {
+  return fault === undefined
+    ? `reads ${name}, which is not set; set it, or write the value`
+    : `has no value, since ${fault}; correct that, or write the value`;
 }
 
 function wrongIn(paths: readonly Path[]): Wrong {

@@ -5,6 +5,7 @@ import { isLoopback } from '../loopback.ts';
 import { readBaseUrl } from './base-url.ts';
 import type { Environment } from '../environment.ts';
 import { didYouMean } from './did-you-mean.ts';
+import { readVariable } from './variables/secret-files.ts';
 import { type Preset, findPreset, inRegion, needsRegion, presetAt, PRESETS } from './presets/presets.ts';
 import { REGION } from './schema/scalars.ts';
 import type { FileModel, FileProvider } from './schema/schema.ts';
@@ -236,7 +237,9 @@ function quotedKey({ value, from }: Pick<Key, 'value' | 'from'>): string | undef
 function presetKey(preset: Preset | undefined, env: Environment): Key {
   let ignored: string | undefined;
   for (const name of preset?.keys ?? []) {
-    const value = env[name]?.trim() ?? '';
+    const { text, fault } = readVariable(env, name);
+    const value = text.trim();
+    ignored ??= fault;
     if (value === '') continue;
     if (value.startsWith('sk-gw-'))
       ignored ??= `${name} contains a key of a gateway, not of the provider: ignored`;

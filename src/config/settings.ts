@@ -4,6 +4,7 @@ import { homedir } from 'node:os';
 import path from 'node:path';
 import type { Config, ConfigFault } from './config.ts';
 import type { Environment } from '../environment.ts';
+import { readVariable } from './variables/secret-files.ts';
 import { HOST, parseWhole, UNLIMITED } from './schema/scalars.ts';
 import type { FileConfig } from './schema/schema.ts';
 
@@ -126,6 +127,8 @@ function chooseLog(env: Environment, lines: string[]): Config['log'] {
 
 function chooseDatabase(given: Given, lines: string[], faults: ConfigFault[]): string {
   const { flags, env, cwd, file } = given;
+  const { fault } = readVariable(env, SECRET);
+  if (fault !== undefined && flags.database === undefined) lines.push(`${fault}; correct or unset it`);
   const chosen = [
     { source: '--database', text: flags.database, base: cwd },
     { source: 'GATEWAY_DATABASE', text: setting(env, 'GATEWAY_DATABASE'), base: cwd },
@@ -147,9 +150,12 @@ function fromHome(file: string): string {
   return /^~[/\\]/.test(file) ? path.join(homedir(), file.slice(2)) : file;
 }
 
+/** Its URL may hold a password, so that it may stand in a file of its own (`GATEWAY_DATABASE_FILE`). */
+const SECRET = 'GATEWAY_DATABASE';
+
 /** The trimmed value of a variable. An empty variable counts as unset, and so does what a platform put there. */
 export function setting(env: Environment, name: string): string | undefined {
-  const value = env[name]?.trim() ?? '';
+  const value = (name === SECRET ? readVariable(env, name).text : env[name])?.trim() ?? '';
   return value === '' || SERVICE_LINK.test(value) ? undefined : value;
 }
 

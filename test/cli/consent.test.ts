@@ -156,6 +156,7 @@ test('P39: config trust --json says what was agreed to', async () => {
     trusted: true,
     hosts: ['evil.example', 'api.openai.com', 'https://${HOST_OF_IT}/v1', 'spans.example'],
     variables: ['ANTHROPIC_API_KEY', 'AWS_SECRET_ACCESS_KEY', 'OPENAI_API_KEY', 'HOST_OF_IT'],
+    files: [],
     database: './stolen.db',
     listens: ['0.0.0.0'],
   });

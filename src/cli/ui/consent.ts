@@ -60,7 +60,10 @@ async function agrees({ ask, stderr }: Context): Promise<boolean> {
 
 const LABEL_WIDTH = 19;
 
-export function reachLines({ hosts, variables, database, listens }: FileReach, terminal: Terminal): string[] {
+export function reachLines(
+  { hosts, variables, files, database, listens }: FileReach,
+  terminal: Terminal,
+): string[] {
   const width = widthOf(terminal);
   const row = (label: string, values: readonly string[]): string[] =>
     wrapText(values.map(clean).join(', '), width && Math.max(20, width - LABEL_WIDTH)).map(
@@ -69,6 +72,7 @@ export function reachLines({ hosts, variables, database, listens }: FileReach, t
   return [
     ...row('requests go to', hosts.length > 0 ? hosts : ['no host']),
     ...row('variables read', variables.length > 0 ? variables : ['none']),
+    ...(files.length === 0 ? [] : row('files read', files)),
     ...(database === null ? [] : row('database', [database])),
     ...(listens.length === 0 ? [] : row('others reach it', listens)),
   ];

@@ -1,14 +1,16 @@
-// What a configuration file would reach and read, as its owner sees it before the consent: hosts, variables of the environment, the
-// database, and addresses that others can reach. Nothing of the environment is read for it.
+// What a configuration file would reach and read, as its owner sees it before the consent: hosts, variables of the environment, other
+// files, the database, and addresses that others can reach. Nothing of the environment is read for it.
 import { isLoopback } from '../../loopback.ts';
 import { findPreset } from '../presets/presets.ts';
-import { variablesIn } from '../variables.ts';
+import { fileNamed, variablesIn } from '../variables/variables.ts';
 
 export interface FileReach {
   /** Hosts that get requests and keys, in the order of the file. */
   hosts: string[];
   /** Variables of the environment that the file reads, by `${NAME}` or by the name of a known provider. */
   variables: string[];
+  /** Other files that it reads, by `${file:PATH}`, as it says them. */
+  files: string[];
   /** As the file says it; null: the default. */
   database: string | null;
   /** Hosts to listen on that other machines can reach. */
@@ -24,14 +26,15 @@ export function reachOf(value: unknown): FileReach {
     ...named.flatMap(([name, given]) => hostsOf(name, given)),
     ...texts.filter((text) => text.includes('://')).map(hostOf),
   ];
-  const variables = [
+  const read = [
     ...named.flatMap(([name, given]) => [...keysOf(name, given), ...variablesOf(given)]),
     ...variablesOf({ ...rest, listen, database }),
   ];
   const listens = textsOf(membersOf(listen)['hosts']).filter((host) => !isLoopback(host));
   return {
     hosts: [...new Set(hosts)],
-    variables: [...new Set(variables)],
+    variables: [...new Set(read.filter((name) => fileNamed(name) === undefined))],
+    files: [...new Set(read.flatMap((name) => fileNamed(name) ?? []))],
     database: typeof database === 'string' ? database.replace(/(:\/\/).*@/, '$1') : null,
     listens: [...new Set(listens)],
   };

@@ -1,48 +1,67 @@
-// `${NAME}` in any string of the file reads the environment, so that secrets need not be in the file; `${NAME:-text}` has a default.
-import { formatPath, type ConfigFault, type Path } from './config.ts';
-import type { Environment } from '../environment.ts';
+// `${NAME}` in any string of the file reads the environment, `${file:PATH}` a file, so that secrets need not be in the configuration;
+// `${NAME:-text}` has a default.
+import { resolve } from 'node:path';
+import { formatPath, type ConfigFault, type Path } from '../config.ts';
+import type { Environment } from '../../environment.ts';
+import { readSecretFile, readVariable } from './secret-files.ts';
 
 export interface Interpolated {
   value: unknown;
-  /** Variables that are unset or empty and have no default, and the paths that read them. */
-  missing: { path: Path; name: string }[];
+  /** Variables that are unset or empty and have no default, and the paths that read them. `fault`: why, where that is not all. */
+  missing: { path: Path; name: string; fault?: string }[];
   faults: ConfigFault[];
   /** Whether the value at this path was read from a variable. It may be a secret, so no message repeats it. */
   secret: (path: Path) => boolean;
-  /** The variables that this path reads. */
+  /** The variables that this path reads; of a file `file:PATH`. */
   variables: (path: Path) => readonly string[];
 }
 
 const VARIABLE = /\$\{([^}]*)\}/g;
 
 /** What stands between the braces. */
-function readVariable(inner: string): { name: string; otherwise: string } {
+function partsOf(inner: string): { name: string; otherwise: string } {
   const at = inner.indexOf(':-');
   return at < 0
     ? { name: inner.trim(), otherwise: '' }
     : { name: inner.slice(0, at).trim(), otherwise: inner.slice(at + 2) };
 }
 
-/** Names of the variables that a text reads, in its order. */
+/** Names of the variables that a text reads, in its order; of a file `file:PATH`. */
 export function variablesIn(text: string): string[] {
-  return [...text.matchAll(VARIABLE)].map(([, inner = '']) => readVariable(inner).name);
+  return [...text.matchAll(VARIABLE)].map(([, inner = '']) => partsOf(inner).name);
 }
 
-export function interpolate(root: unknown, env: Environment): Interpolated {
+const FILE = /^file:\s*/;
+
+/** The path of `file:PATH`; undefined: the name of a variable. */
+export function fileNamed(name: string): string | undefined {
+  return FILE.test(name) ? name.replace(FILE, '') : undefined;
+}
+
+/** `folder`: of the configuration file, to which paths of other files are relative. */
+function read(name: string, env: Environment, folder: string): { text: string; fault?: string } {
+  const file = fileNamed(name);
+  if (file === undefined) return readVariable(env, name);
+  const found = readSecretFile(resolve(folder, file));
+  return 'text' in found ? found : { text: '', fault: `the file ${file} ${found.fault}` };
+}
+
+export function interpolate(root: unknown, env: Environment, folder: string): Interpolated {
   const missing: Interpolated['missing'] = [];
   const faults: ConfigFault[] = [];
-  const read = new Map<string, string[]>();
+  const namesAt = new Map<string, string[]>();
   const textOf = (value: string, path: Path): string => {
     const names = variablesIn(value);
-    if (names.length > 0) read.set(JSON.stringify(path), names);
+    if (names.length > 0) namesAt.set(JSON.stringify(path), names);
     if (value.replace(VARIABLE, '').includes('${')) {
       faults.push({ path, message: 'opens a variable with ${ and does not close it; write ${NAME}' });
     }
     return value.replace(VARIABLE, (_, inner: string) => {
-      const { name, otherwise } = readVariable(inner);
-      const text = (Object.hasOwn(env, name) && env[name]) || otherwise;
-      if (text === '') missing.push({ path, name });
-      return text;
+      const { name, otherwise } = partsOf(inner);
+      const { text, fault } = read(name, env, folder);
+      if (text !== '' || otherwise !== '') return text || otherwise;
+      missing.push({ path, name, ...(fault !== undefined && { fault }) });
+      return '';
     });
   };
   const visit = (value: unknown, path: Path): unknown => {
@@ -55,7 +74,7 @@ export function interpolate(root: unknown, env: Environment): Interpolated {
     return value;
   };
   const value = visit(root, []);
-  const variables = (path: Path): readonly string[] => read.get(JSON.stringify(path)) ?? [];
+  const variables = (path: Path): readonly string[] => namesAt.get(JSON.stringify(path)) ?? [];
   return { value, missing, faults, variables, secret: (path) => variables(path).length > 0 };
 }
 

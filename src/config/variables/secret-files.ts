@@ -1,0 +1,53 @@
+// Values that stand in files of their own, as Docker and Kubernetes mount secrets: `${file:/run/secrets/x}`, and `NAME_FILE` beside a
+// variable `NAME`.
+import { readFileSync, statSync } from 'node:fs';
+import type { Environment } from '../../environment.ts';
+
+/** A value, or why there is none, as the end of a sentence about the file. */
+type Secret = { text: string } | { fault: string };
+
+/** More than any key or address has. */
+const MOST_BYTES = 64 * 1024;
+
+const FAULTS: Readonly<Record<string, string>> = {
+  ENOENT: 'does not exist',
+  ENOTDIR: 'does not exist',
+  EACCES: 'may not be read by this user',
+  EPERM: 'may not be read by this user',
+};
+
+/** The content without the line break at its end. Never waits: what is no regular file, such as a pipe, is not opened. */
+export function readSecretFile(file: string): Secret {
+  try {
+    const stat = statSync(file);
+    if (!stat.isFile()) return { fault: 'is not a file' };
+    if (stat.size > MOST_BYTES) return { fault: `is larger than ${MOST_BYTES} bytes` };
+    const text = readFileSync(file, 'utf8')
+      .replace(/^\ufeff/, '')
+      .replace(/[\r\n]+$/, '');
+    return text === '' ? { fault: 'is empty' } : { text };
+  } catch (error) {
+    const { code = '' } = error as NodeJS.ErrnoException;
+    return { fault: FAULTS[code] ?? `can't be read (${code})` };
+  }
+}
+
+interface Variable {
+  /** '' if it is not set. */
+  text: string;
+  /** `X_FILE names a file that does not exist`, where that is why it is not set. */
+  fault?: string;
+}
+
+/** A variable, as it is or from the file that `NAME_FILE` names. The variable itself counts first. */
+export function readVariable(env: Environment, name: string): Variable {
+  const own = valueIn(env, name);
+  if (own !== '') return { text: own };
+  const file = valueIn(env, `${name}_FILE`).trim();
+  if (file === '') return { text: '' };
+  const read = readSecretFile(file);
+  return 'text' in read ? read : { text: '', fault: `${name}_FILE names a file that ${read.fault}` };
+}
+
+const valueIn = (env: Environment, name: string): string =>
+  (Object.hasOwn(env, name) ? env[name] : undefined) ?? '';
