@@ -155,6 +155,8 @@ export type Strictness = boolean | 'open' | 'default';
 interface ToolMembers {
   strict?: Strictness;
   cache?: CacheMark;
+  /** The client loads it when it is needed, in the way of this protocol (`protocols/shared/tools/deferred-tools.ts`). */
+  deferred?: ProtocolName;
   /** Other members (`input_examples`, `allowed_callers`, …). */
   native?: NativeField[];
 }
@@ -174,6 +176,7 @@ export interface CustomTool {
   description?: string;
   format?: JsonObject;
   cache?: CacheMark;
+  deferred?: ProtocolName;
   native?: NativeField[];
 }
 

@@ -92,6 +92,8 @@ export interface Traits {
   maxStop: number;
 
   // -- the responses wire --
+  /** Takes `additional_tools` items, which bring tools in the course of the conversation; else they join the list of tools. */
+  additionalTools: boolean;
   /** Tokens: the least limit of the output that it takes. */
   minOutput: number;
 
@@ -167,6 +169,7 @@ export const DEFAULT_TRAITS: Traits = {
   formatsWithTools: true,
   jsonWord: false,
   maxStop: 4,
+  additionalTools: false,
   minOutput: 1,
   serverTools: false,
   requestTags: false,
@@ -202,6 +205,7 @@ const NOT_OF_THE_BODY: ReadonlySet<string> = new Set([
   'requestTags',
   'promptCache',
   'minCacheTokens',
+  'additionalTools',
 ]);
 
 /** Whether anything is known that a target refuses: nothing of a relayed body is changed on a guess. */

@@ -121,7 +121,8 @@ describe('a model at a well-known provider', () => {
     ['github/openai/gpt-5', { maxTokensField: 'max_completion_tokens', systemRole: 'developer' }],
     ['github/mistral-ai/mistral-small-2503', { maxTokensField: 'max_tokens', systemRole: 'system' }],
     ['mistral/mistral-medium-latest', { maxOutput: 262_144 }],
-    ['openai/gpt-5.6-sol', { contextWindow: 1_050_000, maxOutput: 128_000 }],
+    ['openai/gpt-5.6-sol', { contextWindow: 1_050_000, maxOutput: 128_000, additionalTools: true }],
+    ['openai/gpt-5.2', { additionalTools: false }],
     ['anthropic/claude-sonnet-5-5', { midSystem: true, minCacheTokens: 512, thinkingOff: 'between_tools' }],
     ['copilot/gpt-5.3-codex', { efforts: ['low', 'medium', 'high', 'xhigh'], thinkingOff: 'never' }],
     [

@@ -65,6 +65,7 @@ const FLAGS = {
   formatsWithTools: TRUTH,
   jsonWord: TRUTH,
   maxStop: whole('a number', 0),
+  additionalTools: TRUTH,
   minOutput: whole('a number', 1),
   serverTools: TRUTH,
   requestTags: TRUTH,

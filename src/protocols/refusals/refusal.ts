@@ -33,6 +33,8 @@ export type Rule =
   | 'no_thinking'
   | 'one_sampling_parameter'
   | 'custom_tools'
+  /** Items that bring tools on the way. */
+  | 'additional_tools'
   | 'prefill'
   | 'image_detail'
   /** Arguments of a call in the history that are no JSON object. */

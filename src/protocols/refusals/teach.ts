@@ -107,6 +107,7 @@ const RULES = {
   no_thinking: () => ({ thinking: false, efforts: [] }),
   one_sampling_parameter: () => ({ oneSamplingParameter: true }),
   custom_tools: () => ({ customTools: false }),
+  additional_tools: () => ({ additionalTools: false }),
   prefill: () => ({ prefill: false }),
   call_arguments: () => ({ strictArguments: true }),
   image_detail: ({ imageDetail }) => ({ imageDetail: imageDetail === 'original' ? 'usual' : 'none' }),

@@ -108,6 +108,10 @@ const ARGUMENTS: readonly Wording[] = [
 /** Conditions: they name members too, and mean a pair of them, so they come first. */
 const CONDITIONS: readonly Wording[] = [
   row(
+    `(?:invalid|unknown|unsupported|unexpected|unrecognized|not support).{0,60}additional_tools|['"\`]?additional_tools['"\`]?.{0,40}(?:is not|are not|invalid|unknown|unsupported)`,
+    is('additional_tools'),
+  ),
+  row(
     'tools? with reasoning_effort (?:are|is) not supported|reasoning_effort.{0,60}not supported with (?:function )?tools',
     is('tools_beside_reasoning'),
   ),

@@ -5,6 +5,7 @@ import { isObject, type JsonObject } from '../../canonical/json.ts';
 import type {
   CanonicalField,
   GenerationRequest,
+  Message,
   NativeField,
   ProtocolName,
   ResponseFormat,
@@ -13,6 +14,7 @@ import type {
 } from '../../canonical/request.ts';
 import type { Traits } from '../../canonical/traits.ts';
 import { refuse } from './client.ts';
+import { offeredTools, type OfferedTools } from './tools/deferred-tools.ts';
 import { fitToolId, fitToolName, type ToolIdRule } from './tool-names.ts';
 
 /** Characters of a tool's name, on every wire. */
@@ -24,6 +26,8 @@ export interface EncodeContext {
   readonly warnings: Warning[];
   /** Names on the wire -> the client's, where they differ. */
   readonly toolNames: ReadonlyMap<string, string>;
+  /** Tools that the conversation names first in this message, and that the provider gets there instead of in the list. */
+  foundAt(message: Message): readonly Tool[] | undefined;
   /** Reports an effect on a field once for each detail, however many parts it concerns. */
   warn(effect: Warning['effect'], field: Warning['field'], detail: string): void;
   /** A tool's name in a form that the wire takes; a change is recorded in `toolNames`, so that answers can be mapped back. */
@@ -43,6 +47,8 @@ interface EncodeTarget {
   request: GenerationRequest;
   traits: Traits;
   toolIds: ToolIdRule;
+  /** A tool that was found on the way goes to the place where it was found. */
+  toolsInPlace?: boolean;
 }
 
 export function createEncodeContext(target: EncodeTarget): EncodeContext {
@@ -62,12 +68,22 @@ class Encoding implements EncodeContext {
   #seen: Set<string> | undefined;
   #last: Warning | undefined;
   #tools: Map<string, Tool> | undefined;
+  readonly #found: OfferedTools['found'] | undefined;
 
-  constructor({ protocol, request, traits, toolIds }: EncodeTarget) {
-    this.request = request;
+  constructor({ protocol, request, traits, toolIds, toolsInPlace = false }: EncodeTarget) {
     this.traits = traits;
     this.#protocol = protocol;
     this.#toolIds = toolIds;
+    const offered = offeredTools(request, protocol);
+    this.request = offered === undefined ? request : { ...request, tools: offered.tools };
+    if (offered === undefined) return;
+    if (offered.leftOut > 0)
+      this.warn('changed', 'tools', 'deferred tools that nothing in the conversation names were left out');
+    if (toolsInPlace) this.#found = offered.found;
+  }
+
+  foundAt(message: Message): readonly Tool[] | undefined {
+    return this.#found?.get(message);
   }
 
   get toolNames(): ReadonlyMap<string, string> {

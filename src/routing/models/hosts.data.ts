@@ -10,6 +10,10 @@ const SWITCHED: Partial<Traits> = { thinkingForm: 'type', forcedTools: 'not_thin
 const GRADED: ModelRow = { match: /^gpt-oss/, traits: { thinkingForm: 'effort' } };
 
 export const HOSTS: Readonly<Partial<Record<string, readonly ModelRow[]>>> = {
+  openai: [
+    // https://github.com/earendil-works/pi, packages/ai: `supportsAdditionalTools`; Codex sends such items with gpt-5.6-sol.
+    { match: /^gpt-5-[4-9](?:-|$)|^gpt-[6-9](?:-|$)/, traits: { additionalTools: true } },
+  ],
   azure: [
     // https://github.com/zed-industries/zed/issues/52000, https://github.com/dzhng/deep-research/issues/83
     {

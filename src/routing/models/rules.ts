@@ -42,6 +42,7 @@ const WIRE_TRAITS = [
   'responseFormats',
   'formatsWithTools',
   'jsonWord',
+  'additionalTools',
   'serverTools',
   'requestTags',
   'promptCache',

@@ -628,6 +628,14 @@ export const WORDED: readonly Worded[] = [
     rule('custom_tools'),
   ),
   row(
+    'a compatible server, tools on the way',
+    openai(
+      "Invalid value: 'additional_tools'. Supported values are: 'message', 'function_call' and 'reasoning'.",
+      'input[4].type',
+    ),
+    rule('additional_tools'),
+  ),
+  row(
     'MiniMax, a result without a call',
     minimax("invalid params, tool result's tool id(call_1) not found (2013)"),
   ),

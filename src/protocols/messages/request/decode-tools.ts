@@ -21,6 +21,7 @@ function decodeMembers<T extends FunctionTool | NativeTool>(result: T, tool: Jso
   const cache = decodeCache(tool.cache_control);
   if (strict !== undefined) result.strict = strict && 'open';
   if (cache !== undefined) result.cache = cache;
+  if (tool.defer_loading === true) result.deferred = 'messages';
   const native: NativeField[] = [];
   addNativeFields(native, tool, 'tools[].');
   if (result.type === 'native' && isObject(tool.user_location))
@@ -75,8 +76,9 @@ function addLater(tools: Tool[], messages: JsonValue | undefined): void {
       const known = tool.name === undefined ? undefined : places.get(tool.name);
       if (known === undefined) {
         places.set(tool.name, tools.length);
-        tools.push(tool);
-      } else tools[known] = tool;
+        // Elsewhere it joins the tools in the order in which the conversation names them.
+        tools.push({ ...tool, deferred: 'messages' });
+      } else tools[known] = { ...tool, deferred: tools[known]?.deferred };
     }
   }
 }

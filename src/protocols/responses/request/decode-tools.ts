@@ -104,7 +104,7 @@ function readFunction(tool: ListedTool, name: string): FunctionTool {
     strict: typeof strict === 'boolean' ? strict : 'default',
   };
   if (typeof description === 'string') read.description = description;
-  addMembers(read, tool.value, tool.loaded ? LOADED_MEMBERS : FUNCTION_MEMBERS);
+  addMembers(read, tool, tool.loaded ? LOADED_MEMBERS : FUNCTION_MEMBERS);
   return read;
 }
 
@@ -115,12 +115,12 @@ function readFormat(format: JsonObject): JsonObject {
   return { type, grammar };
 }
 
-function readCustom({ value }: ListedTool, name: string): CustomTool {
-  const { description, format } = value;
+function readCustom(tool: ListedTool, name: string): CustomTool {
+  const { description, format } = tool.value;
   const read: CustomTool = { type: 'custom', name };
   if (typeof description === 'string') read.description = description;
   if (isObject(format)) read.format = readFormat(format);
-  addMembers(read, value, CUSTOM_MEMBERS);
+  addMembers(read, tool, CUSTOM_MEMBERS);
   return read;
 }
 
@@ -135,7 +135,12 @@ function readBuiltIn({ value }: ListedTool, kind: BuiltIn, name: string): Functi
   };
 }
 
-function addMembers(read: FunctionTool | CustomTool, value: JsonObject, decoded: ReadonlySet<string>): void {
+function addMembers(
+  read: FunctionTool | CustomTool,
+  { value, loaded }: ListedTool,
+  decoded: ReadonlySet<string>,
+): void {
+  if (value.defer_loading === true && !loaded) read.deferred = 'responses';
   const native: NativeField[] = [];
   addNativeFields(native, value, 'tools[].', decoded);
   if (native.length > 0) read.native = native;

@@ -17,6 +17,7 @@ import type { EncodeContext } from '../../shared/encode-context.ts';
 import { nativeText } from '../../shared/native-text.ts';
 import { encodeCitation } from '../reply/citations.ts';
 import { encodeParts, lossOf, takesMark } from './encode-content.ts';
+import { encodeTool } from './encode-tools.ts';
 
 export const historyRules: HistoryRules = {
   takesBack: ({ signature }) => encryptedInSignature(signature ?? '') !== undefined,
@@ -42,6 +43,7 @@ export function encodeInput(encoding: EncodeContext): EncodedInput {
   for (const message of instructions === undefined ? encoding.request.messages : rest) {
     if (message.name !== undefined) encoding.warn('dropped', 'messages.name', 'messages have no author here');
     encoding.natives(message.native, {}, 'input[].');
+    if (message.role !== 'user') addFound(message, input, encoding);
     if (message.role === 'system') encodeSystem(message, input, encoding);
     else if (message.role === 'user') encodeUser(message, input, encoding);
     else encodeTurn(message, input, encoding);
@@ -83,6 +85,13 @@ function encodeSystem(message: Message, { items }: Input, encoding: EncodeContex
   items.push({ type: 'message', role, content: simplest(parts) });
 }
 
+/** Tools that the message names for the first time. Nothing before them changes, so that the provider's cache holds. */
+function addFound(message: Message, { items }: Input, encoding: EncodeContext): void {
+  const tools = encoding.foundAt(message)?.map((tool, index) => encodeTool(tool, index, encoding));
+  const known = tools?.filter((tool) => tool !== undefined) ?? [];
+  if (known.length > 0) items.push({ type: 'additional_tools', role: 'developer', tools: known });
+}
+
 function encodeUser(message: Message, input: Input, encoding: EncodeContext): void {
   const others: Part[] = [];
   for (const part of message.parts) {
@@ -90,6 +99,7 @@ function encodeUser(message: Message, input: Input, encoding: EncodeContext): vo
     else if (part.type === 'native' && part.protocol === 'responses') input.items.push(part.value);
     else others.push(part);
   }
+  addFound(message, input, encoding);
   const parts = encodeParts(others, encoding);
   if (parts.length > 0) input.items.push({ type: 'message', role: 'user', content: simplest(parts) });
   else if (others.length > 0 && input.items.at(-1)?.role === 'assistant') {

@@ -86,7 +86,7 @@ function encodeNative(tool: NativeTool, index: number, encoding: EncodeContext):
   return undefined;
 }
 
-function encodeTool(tool: Tool, index: number, encoding: EncodeContext): JsonObject | undefined {
+export function encodeTool(tool: Tool, index: number, encoding: EncodeContext): JsonObject | undefined {
   if (tool.type === 'native') return encodeNative(tool, index, encoding);
   return tool.type === 'custom' ? encodeCustom(tool, encoding) : encodeFunction(tool, encoding);
 }
@@ -108,9 +108,10 @@ function webSearchTool(encoding: EncodeContext): JsonObject[] {
 }
 
 export function encodeTools(encoding: EncodeContext): JsonObject[] {
-  const { tools = [] } = encoding.request;
+  const { tools = [], messages } = encoding.request;
+  const found = new Set(messages.flatMap((message) => encoding.foundAt(message) ?? []));
   const wire = tools
-    .map((tool, index) => encodeTool(tool, index, encoding))
+    .map((tool, index) => (found.has(tool) ? undefined : encodeTool(tool, index, encoding)))
     .filter((tool) => tool !== undefined);
   return [...wire, ...webSearchTool(encoding)];
 }

@@ -31,7 +31,13 @@ const REFUSABLE = {
 };
 
 export function encodeRequest(request: GenerationRequest, model: string, traits: Traits): EncodedRequest {
-  const encoding = createEncodeContext({ protocol: 'responses', request, traits, toolIds: traits.toolIds });
+  const encoding = createEncodeContext({
+    protocol: 'responses',
+    request,
+    traits,
+    toolIds: traits.toolIds,
+    toolsInPlace: traits.additionalTools,
+  });
   const body: JsonObject = { model, ...encodeInput(encoding) };
   const reasoning = encodeReasoning(encoding);
   const effort = givingWay(reasoning, encoding) ? 'none' : reasoning?.effort;

@@ -74,23 +74,25 @@ const BARE_NAMESPACE = 'functions';
 
 /** All tools of a request, those of its namespaces apart, each once: the newest definition counts. */
 export function readToolLists({ tools, input }: JsonObject): ToolLists {
-  const lists: ToolLists = { own: [], hosted: [] };
   const items = Array.isArray(input) ? input : [];
-  if (!Array.isArray(tools) && !items.some(bringsTools)) return lists;
-  const places = new Map<string, number>();
-  readList(tools, 'tools', false, lists, places);
+  if (!Array.isArray(tools) && !items.some(bringsTools)) return { own: [], hosted: [] };
+  const into: Listed = { own: new Map(), hosted: [] };
+  readList(tools, 'tools', false, into);
   items.forEach((item, index) => {
-    if (bringsTools(item)) readList(item.tools, `input[${index}].tools`, true, lists, places);
+    if (bringsTools(item)) readList(item.tools, `input[${index}].tools`, true, into);
   });
-  return lists;
+  return { own: [...into.own.values()], hosted: into.hosted };
+}
+
+interface Listed extends Pick<ToolLists, 'hosted'> {
+  own: Map<string, ListedTool>;
 }
 
 function readList(
   tools: JsonValue | undefined,
   path: string,
   loaded: boolean,
-  lists: ToolLists,
-  places: Map<string, number>,
+  into: Listed,
   namespace?: string,
 ): void {
   if (!Array.isArray(tools)) return;
@@ -98,12 +100,12 @@ function readList(
     const at = `${path}[${index}]`;
     if (!isObject(value)) return refuse(at, 'must be an object');
     if (isHosted(value)) {
-      lists.hosted.push(value);
+      into.hosted.push(value);
       return;
     }
     if (value.type === 'namespace') {
       const name = stringOf(value.name);
-      readList(value.tools, `${at}.tools`, loaded, lists, places, name === BARE_NAMESPACE ? undefined : name);
+      readList(value.tools, `${at}.tools`, loaded, into, name === BARE_NAMESPACE ? undefined : name);
       return;
     }
     const kind = kindOf(value);
@@ -111,9 +113,9 @@ function readList(
     const tool: ListedTool = { kind, name, value, at, loaded };
     if (namespace !== undefined && namespace !== '') tool.namespace = namespace;
     const key = keyOf(isBuiltIn(kind) ? kind : '', name, tool.namespace);
-    const place = places.get(key);
-    if (place === undefined) places.set(key, lists.own.push(tool) - 1);
-    else lists.own[place] = tool;
+    // A deferred tool joins the others when it is loaded: the list grows at its end alone, for the sake of prompt caches.
+    if (loaded && into.own.get(key)?.value.defer_loading === true) into.own.delete(key);
+    into.own.set(key, tool);
   });
 }
 
