@@ -27,7 +27,7 @@ import { isOverflow, overflowTokens } from '../src/protocols/shared/failures/con
 import { protocols } from '../src/protocols/registry.ts';
 import { createSplitter } from '../src/protocols/sse/splitter.ts';
 import { makeFrame } from '../src/protocols/sse/frame.ts';
-import { argumentsToObject, fitToolName } from '../src/protocols/shared/tool-names.ts';
+import { argumentsToObject, fitToolName } from '../src/protocols/shared/tools/tool-names.ts';
 import { mendArguments } from '../src/repair/damaged-arguments.ts';
 import { fasterThanLinear, isDone } from './helpers/growth.ts';
 import { BOTH, type OneOfBoth, context, mover, NOTHING, send } from './translation/pipeline.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { isObjectRoot, objectRoot } from '../../src/protocols/shared/schema-root.ts';
+import { isObjectRoot, objectRoot } from '../../src/protocols/shared/tools/schema-root.ts';
 import type { JsonObject } from '../../src/canonical/json.ts';
 
 const A = { type: 'object', properties: { kind: { const: 'a' }, x: {} }, required: ['kind', 'x'] };

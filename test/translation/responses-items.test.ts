@@ -6,7 +6,7 @@ import type { JsonObject } from '../../src/canonical/json.ts';
 import { DEFAULT_TRAITS } from '../../src/canonical/traits.ts';
 import { protocols } from '../../src/protocols/registry.ts';
 import { crossTo } from './cross.ts';
-import { NO_ARGUMENTS } from '../../src/protocols/shared/function-tools.ts';
+import { NO_ARGUMENTS } from '../../src/protocols/shared/tools/function-tools.ts';
 
 const ask = { role: 'user', content: 'hi' };
 const so = { role: 'user', content: 'so?' };

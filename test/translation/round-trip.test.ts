@@ -20,7 +20,7 @@ import {
 import { DEFAULT_TRAITS, type Traits } from '../../src/canonical/traits.ts';
 import { effortOf } from '../../src/protocols/shared/effort.ts';
 import { protocols } from '../../src/protocols/registry.ts';
-import { argumentsToObject } from '../../src/protocols/shared/tool-names.ts';
+import { argumentsToObject } from '../../src/protocols/shared/tools/tool-names.ts';
 import { CORPUS } from '../fixtures/corpus.ts';
 import { PATHS } from '../helpers/ask.ts';
 

@@ -12,7 +12,7 @@ import {
 import { answerInWords } from '../shared/encode-context.ts';
 import { offSwitch } from './request/encode-reasoning.ts';
 import { UNSIGNED } from './request/encode-tools.ts';
-import { fitToolId } from '../shared/tool-names.ts';
+import { fitToolId } from '../shared/tools/tool-names.ts';
 
 const EFFORT = ['reasoning_effort'];
 

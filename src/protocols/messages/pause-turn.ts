@@ -9,7 +9,7 @@ import { makeFrame, type Frame } from '../sse/frame.ts';
 import { list, text } from './wire-types.ts';
 import { createSpliceWatch, unfoldStart } from './stream/message-start.ts';
 import { addUsage, readUsage, writeTally, type UsageTally } from './reply/ending.ts';
-import { argumentsToObject } from '../shared/tool-names.ts';
+import { argumentsToObject } from '../shared/tools/tool-names.ts';
 import { addMembers } from './stream/decoder-blocks.ts';
 
 const PAUSE = 'pause_turn';

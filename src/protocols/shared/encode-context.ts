@@ -15,7 +15,7 @@ import type {
 import type { Traits } from '../../canonical/traits.ts';
 import { refuse } from './client.ts';
 import { offeredTools, type OfferedTools } from './tools/deferred-tools.ts';
-import { fitToolId, fitToolName, type ToolIdRule } from './tool-names.ts';
+import { fitToolId, fitToolName, type ToolIdRule } from './tools/tool-names.ts';
 
 /** Characters of a tool's name, on every wire. */
 const MAX_TOOL_NAME = 64;

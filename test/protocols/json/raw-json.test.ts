@@ -9,7 +9,7 @@ import type { ProtocolName } from '../../../src/canonical/request.ts';
 import { DEFAULT_TRAITS } from '../../../src/canonical/traits.ts';
 import { requestBytes, rawJson, rawObjectJson } from '../../../src/protocols/json/raw-json.ts';
 import { protocols } from '../../../src/protocols/registry.ts';
-import { argumentsToObject } from '../../../src/protocols/shared/tool-names.ts';
+import { argumentsToObject } from '../../../src/protocols/shared/tools/tool-names.ts';
 import { context, eventsIn } from '../../translation/pipeline.ts';
 
 type Source = string | { list: Source[] } | { members: [name: string, value: Source][] };

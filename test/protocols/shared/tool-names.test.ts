@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { argumentsToObject, fitToolId, fitToolName } from '../../../src/protocols/shared/tool-names.ts';
-import type { ToolIdRule } from '../../../src/protocols/shared/tool-names.ts';
+import { argumentsToObject, fitToolId, fitToolName } from '../../../src/protocols/shared/tools/tool-names.ts';
+import type { ToolIdRule } from '../../../src/protocols/shared/tools/tool-names.ts';
 import { anyCharacter } from '../../helpers/any-character.ts';
 
 describe('fitToolName', () => {

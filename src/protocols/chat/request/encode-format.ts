@@ -3,7 +3,7 @@ import { isObject, type JsonObject, type JsonValue } from '../../../canonical/js
 import type { ResponseFormat } from '../../../canonical/request.ts';
 import type { Traits } from '../../../canonical/traits.ts';
 import { answerInWords, refuseFormat, type EncodeContext } from '../../shared/encode-context.ts';
-import { isStrictSchema } from '../../shared/function-tools.ts';
+import { isStrictSchema } from '../../shared/tools/function-tools.ts';
 import type { Thinking } from './encode-reasoning.ts';
 import { addSystemText } from './server-rules.ts';
 

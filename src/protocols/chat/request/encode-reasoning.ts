@@ -4,7 +4,7 @@ import type { Effort, Reasoning } from '../../../canonical/request.ts';
 import type { Traits } from '../../../canonical/traits.ts';
 import { askedEffort, BUDGETS, chooseEffort } from '../../shared/effort.ts';
 import type { EncodeContext } from '../../shared/encode-context.ts';
-import { isForced } from '../../shared/function-tools.ts';
+import { isForced } from '../../shared/tools/function-tools.ts';
 
 /** What goes together in this request. */
 export interface Thinking {

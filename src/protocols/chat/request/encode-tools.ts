@@ -10,7 +10,7 @@ import {
   isWebSearch,
   isStrictSchema,
   withObjectRoot,
-} from '../../shared/function-tools.ts';
+} from '../../shared/tools/function-tools.ts';
 
 export function encodeTools(encoding: EncodeContext): JsonObject[] {
   const wire: JsonObject[] = [];

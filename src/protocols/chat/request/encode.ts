@@ -20,7 +20,7 @@ import { planThinking, putReasoning, type Thinking } from './encode-reasoning.ts
 import { encodeToolChoice, encodeTools } from './encode-tools.ts';
 import { addSystemText } from './server-rules.ts';
 import { fieldAt } from '../fields.ts';
-import { isWebSearch } from '../../shared/function-tools.ts';
+import { isWebSearch } from '../../shared/tools/function-tools.ts';
 
 const MAX_USER = 64;
 const REFUSABLE = {

@@ -3,7 +3,7 @@ import type { JsonObject } from '../../../canonical/json.ts';
 import { estimateUsage, writtenCharacters, type Reply, type ReplyPart } from '../../../canonical/reply.ts';
 import type { ToolCallPart } from '../../../canonical/request.ts';
 import type { ReplyContext, ReplyOptions, ReplyHolds } from '../../interface/answer.ts';
-import { argumentsToObject, fitToolId } from '../../shared/tool-names.ts';
+import { argumentsToObject, fitToolId } from '../../shared/tools/tool-names.ts';
 import { messageId, type WireMessage } from '../wire-types.ts';
 import { createSourceList, encodeCitations } from './citations.ts';
 import { encodeStop, encodeUsage } from './ending.ts';

@@ -13,7 +13,7 @@ import type {
   ImagePart,
   MediaSource,
 } from '../../../canonical/request.ts';
-import { argumentsToObject } from '../../shared/tool-names.ts';
+import { argumentsToObject } from '../../shared/tools/tool-names.ts';
 import { cacheControl } from './cache.ts';
 import { encodeCitations } from '../reply/citations.ts';
 import type { EncodeContext } from '../../shared/encode-context.ts';

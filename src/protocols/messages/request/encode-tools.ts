@@ -9,7 +9,7 @@ import {
   isWebSearch,
   withObjectRoot,
   functionForCustom,
-} from '../../shared/function-tools.ts';
+} from '../../shared/tools/function-tools.ts';
 import { cacheControl } from './cache.ts';
 import type { EncodeContext } from '../../shared/encode-context.ts';
 import { refuse } from '../../shared/client.ts';

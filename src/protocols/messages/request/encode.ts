@@ -24,7 +24,7 @@ import {
   type Thinking,
 } from './reasoning.ts';
 import { asksToThink } from '../../shared/effort.ts';
-import { isForced, mayForceCalls } from '../../shared/function-tools.ts';
+import { isForced, mayForceCalls } from '../../shared/tools/function-tools.ts';
 import { encodeTools, forceStructuredTool, type EncodedTools } from './encode-tools.ts';
 import { encodeMessages, finishTurns, lacksThinking, stripLastThinking } from './encode-messages.ts';
 

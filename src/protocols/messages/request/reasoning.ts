@@ -4,7 +4,7 @@ import { EFFORTS, type Effort, type Reasoning } from '../../../canonical/request
 import type { Traits } from '../../../canonical/traits.ts';
 import { asksToThink, BUDGETS, effortOf } from '../../shared/effort.ts';
 import type { EncodeContext } from '../../shared/encode-context.ts';
-import { isForced } from '../../shared/function-tools.ts';
+import { isForced } from '../../shared/tools/function-tools.ts';
 
 const LEAST_BUDGET = 1024;
 /** What stays for the answer itself where thinking takes nearly all of the client's limit. */

@@ -4,7 +4,7 @@ import { isObject, type JsonObject } from '../../../canonical/json.ts';
 import { createUniqueIds } from '../../../canonical/tool-pairing.ts';
 import type { Ids } from '../../../ids.ts';
 import { decodeCitation, decodeCitations } from '../reply/citations.ts';
-import { argumentsToObject } from '../../shared/tool-names.ts';
+import { argumentsToObject } from '../../shared/tools/tool-names.ts';
 import { callExtra, inputText } from '../reply/decode.ts';
 import { text } from '../wire-types.ts';
 

@@ -4,7 +4,7 @@ import { isObject, type JsonObject } from '../../../canonical/json.ts';
 import type { NativePart } from '../../../canonical/request.ts';
 import { rawJson } from '../../json/raw-json.ts';
 import { PartialObject } from '../../json/partial-object.ts';
-import { argumentsToObject, rawObject } from '../../shared/tool-names.ts';
+import { argumentsToObject, rawObject } from '../../shared/tools/tool-names.ts';
 
 /** A canonical block that is being written. Its frames lack the index, which is known only when the block is opened on the wire. */
 export interface Pending {

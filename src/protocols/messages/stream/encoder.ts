@@ -2,7 +2,7 @@
 import { estimateUsage, type StreamEvent, type Usage } from '../../../canonical/reply.ts';
 import type { ReplyContext } from '../../interface/answer.ts';
 import type { StreamEncoder } from '../../interface/stream.ts';
-import { fitToolId } from '../../shared/tool-names.ts';
+import { fitToolId } from '../../shared/tools/tool-names.ts';
 import {
   CallInput,
   createBlockWriter,

@@ -11,7 +11,7 @@ import {
   type Tool,
   type ToolChoice,
 } from '../../../canonical/request.ts';
-import { isWebSearch, NO_ARGUMENTS } from '../../shared/function-tools.ts';
+import { isWebSearch, NO_ARGUMENTS } from '../../shared/tools/function-tools.ts';
 import { refuse } from '../../shared/client.ts';
 import { addNativeFields, nativeField } from '../fields.ts';
 import {

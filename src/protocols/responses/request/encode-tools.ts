@@ -17,7 +17,7 @@ import {
   isWebSearch,
   withObjectRoot,
   NO_ARGUMENTS,
-} from '../../shared/function-tools.ts';
+} from '../../shared/tools/function-tools.ts';
 import { refuseFormat, type EncodeContext } from '../../shared/encode-context.ts';
 import { refuse } from '../../shared/client.ts';
 

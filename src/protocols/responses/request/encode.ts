@@ -6,7 +6,7 @@ import type { ReverseMapping } from '../../../canonical/reverse-mapping.ts';
 import type { Traits } from '../../../canonical/traits.ts';
 import type { EncodedRequest } from '../../interface/bodies.ts';
 import { asksToThink, chooseEffort } from '../../shared/effort.ts';
-import { isForced } from '../../shared/function-tools.ts';
+import { isForced } from '../../shared/tools/function-tools.ts';
 import {
   cacheKeyFor,
   createEncodeContext,

@@ -2,8 +2,8 @@
 import { isObject, type JsonObject, type JsonValue } from '../../../canonical/json.ts';
 import { EFFORTS, type Effort } from '../../../canonical/request.ts';
 import { isEffort, nearestEffort } from '../effort.ts';
-import { isStrictSchema } from '../function-tools.ts';
-import { isObjectRoot, objectRoot } from '../schema-root.ts';
+import { isStrictSchema } from '../tools/function-tools.ts';
+import { isObjectRoot, objectRoot } from '../tools/schema-root.ts';
 import { at, objectsIn, type Fitting, type RelayRule } from './fit.ts';
 
 const REFUSED = 'this server refuses it';

@@ -7,7 +7,7 @@ import { replay } from '../../../../src/canonical/collect.ts';
 import type { StreamEvent, Reply, StopReason } from '../../../../src/canonical/reply.ts';
 import type { JsonObject } from '../../../../src/canonical/json.ts';
 import { messages } from '../../../../src/protocols/messages/index.ts';
-import { argumentsToObject } from '../../../../src/protocols/shared/tool-names.ts';
+import { argumentsToObject } from '../../../../src/protocols/shared/tools/tool-names.ts';
 import { context, dataOf, encodeAll } from '../support.ts';
 
 /** The official reader on a stream that was written here. */

@@ -1,7 +1,7 @@
 // The root of a tool's schema for servers that take an object alone: no union, with `type` and `properties`. A union is joined: all
 // properties of all branches, of which those are required that every branch requires. Whoever runs the tool validates its arguments
 // anyway. The work is linear in the schema, which is a client's: each part is joined once, however often it is referred to.
-import { isObject, type JsonObject, type JsonValue } from '../../canonical/json.ts';
+import { isObject, type JsonObject, type JsonValue } from '../../../canonical/json.ts';
 
 const UNIONS = ['oneOf', 'anyOf', 'allOf'] as const;
 /** Unions inside of unions: those that lie deeper are left out. */

@@ -1,15 +1,15 @@
 // Names, ids and arguments of tool calls in the forms that a wire takes: pure functions of the text alone, so that the same
 // conversation is always written the same way and a call and its result agree without any state.
 import { createHash } from 'node:crypto';
-import { bareId } from '../../canonical/tool-pairing.ts';
+import { bareId } from '../../../canonical/tool-pairing.ts';
 import {
   wellFormed,
   wellFormedValue,
   isObject,
   type JsonObject,
   type JsonValue,
-} from '../../canonical/json.ts';
-import { keepText, likeness } from '../json/raw-json.ts';
+} from '../../../canonical/json.ts';
+import { keepText, likeness } from '../../json/raw-json.ts';
 
 /** What a target takes as the id of a tool call: `messages` letters, digits, `_` and `-`; `openai` at most 40 characters; `mistral` nine letters or digits. */
 export type ToolIdRule = 'any' | 'messages' | 'openai' | 'mistral';

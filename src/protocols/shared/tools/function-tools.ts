@@ -2,9 +2,9 @@
 // schema; a custom tool becomes a function with one string. Also whether a schema fits strict mode, and
 // whether a call can be forced.
 // https://docs.claude.com/en/docs/agents-and-tools/tool-use/overview
-import { type JsonObject, isObject, type JsonValue } from '../../canonical/json.ts';
-import type { FunctionTool, NativeTool, CustomTool, Tool, ToolChoice } from '../../canonical/request.ts';
-import type { EncodeContext } from './encode-context.ts';
+import { type JsonObject, isObject, type JsonValue } from '../../../canonical/json.ts';
+import type { FunctionTool, NativeTool, CustomTool, Tool, ToolChoice } from '../../../canonical/request.ts';
+import type { EncodeContext } from '../encode-context.ts';
 import { objectRoot } from './schema-root.ts';
 
 /** The schema of a function without arguments. */
