@@ -48,17 +48,17 @@ const ascii = {
 };
 
 const SERVING =
-  /\/src\/(?:accounts|canonical|gateway|observe|protocols|providers|routing|server|sim)\/|\/src\/(?:admin\/door|cancellation|descriptors|ids|write-batch)\.ts$|\/undici\/|node:http2$/;
+  /\/src\/(?:accounts|canonical|conversations|gateway|observe|protocols|providers|routing|server|sim)\/|\/src\/(?:admin\/door|cancellation|descriptors|ids|write-batch)\.ts$|\/undici\/|node:http2$/;
 /** Commands that do not serve read these. */
 const SHARED =
-  /\/src\/(?:canonical\/(?:request|stand-in)|accounts\/(?:access|admin|json|terms|usage-report)|sim\/behaviours)\.ts$/;
+  /\/src\/(?:canonical\/(?:request|stand-in)|accounts\/(?:access|admin|json|request-json|terms|usage-report)|sim\/behaviours)\.ts$/;
 /** What answers requests is one script, because V8 reads an export of another script through a getter. */
 const serving = (id) =>
   SERVING.test(id) && !SHARED.test(id) && !id.endsWith('?copy') && !id.endsWith('direct-client.ts');
 
 /** Commands that do not serve get copies of these, so that they load little and `serving` stays one script. Only values cross over. */
 const COPIED =
-  /\/src\/(?:canonical|routing)\/|\/src\/(?:cancellation|descriptors|ids)\.ts$|\/src\/providers\/(?:connection|discover|exchange|proxy|redact|reply-body|url)\.ts$|\/src\/protocols\/(?:outlines|refusals\/teach|shared\/(?:client|model-list)|\w+\/outline)\.ts$/;
+  /\/src\/(?:canonical|conversations|routing)\/|\/src\/(?:cancellation|descriptors|ids)\.ts$|\/src\/providers\/(?:connection|discover|exchange|proxy|redact|reply-body|url)\.ts$|\/src\/protocols\/(?:outlines|refusals\/teach|shared\/(?:client|model-list)|\w+\/outline)\.ts$/;
 const COPY = '?copy';
 const copies = {
   name: 'copies',

@@ -29,7 +29,7 @@ const ROOT = [
   'folders',
 ];
 const FLOOR_1 = [...ROOT, 'canonical'];
-const FLOOR_2 = [...FLOOR_1, 'protocols', 'store', 'config', 'control', 'repair', 'tools'];
+const FLOOR_2 = [...FLOOR_1, 'protocols', 'store', 'config', 'control', 'conversations', 'repair', 'tools'];
 const FLOOR_3 = [...FLOOR_2, 'accounts', 'routing', 'providers'];
 const FLOOR_5 = [...FLOOR_3, 'gateway', 'observe', 'server', 'admin', 'sim'];
 
@@ -59,6 +59,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   store: FLOOR_1,
   config: FLOOR_1,
   control: FLOOR_1,
+  conversations: FLOOR_1,
   repair: FLOOR_1,
   tools: FLOOR_1,
   accounts: FLOOR_2,

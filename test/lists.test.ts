@@ -106,7 +106,8 @@ function requestsOf(from: ProtocolName): Lists<(typeof STEPS)[number]> {
         read: () => readAs(from, bytes),
         routed: on(({ value }) => [
           hints.estimate(value),
-          hints.conversation(value),
+          hints.names(value),
+          hints.beginning(value),
           hints.hasOpenToolTurn(value),
         ]),
         resolved: on((body) => {

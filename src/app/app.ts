@@ -6,6 +6,7 @@ import { createDiscovery } from './discovery.ts';
 import { createAdopter, startHousekeeping } from './housekeeping.ts';
 import { isoTime, type Clock } from '../clock.ts';
 import type { Config } from '../config/config.ts';
+import { createBeginnings } from '../conversations/beginnings.ts';
 import { createAdminDoor } from '../admin/door.ts';
 import { createDatabaseHealth } from '../gateway/database-health.ts';
 import { createInFlightLimit } from '../gateway/in-flight-limit.ts';
@@ -21,6 +22,7 @@ import { createLive, type Live } from '../observe/live.ts';
 import type { Ids } from '../ids.ts';
 import type { Logger } from '../log.ts';
 import { allProtocols } from '../protocols/registry.ts';
+import type { LastTarget } from '../routing/affinity.ts';
 import type { SharedHealth } from '../routing/health.ts';
 import type { Lesson } from '../routing/lessons.ts';
 import { createRouting } from '../routing/routing.ts';
@@ -193,9 +195,7 @@ function createParts(options: AppOptions, traces: TraceExporter | undefined): Pa
   const store = timed?.store ?? options.store;
   const state = { config, stopped: false };
   const { client, sim } = createClients({ clock, ids, env, makeRoom: () => server.makeRoom() });
-  const onHealth = peers && ((key: string, shared: SharedHealth) => peers.share('health', key, shared));
-  const onLesson = peers && ((key: string, lesson: Lesson) => peers.share('lessons', key, lesson));
-  const routing = createRouting({ config, clock, onHealth, onLesson });
+  const { routing, beginnings } = createShared(options);
   routing.addProviders([sim]);
   const discovery = createDiscovery({ client, routing, clock, log, peers, state });
   const live = createLive({ health: routing.health, clock });
@@ -232,6 +232,7 @@ function createParts(options: AppOptions, traces: TraceExporter | undefined): Pa
     store,
     items,
     routing,
+    beginnings,
     discovered: discovery.ready,
     learn: (name) => discovery.learn(name),
     client,
@@ -265,6 +266,17 @@ function createParts(options: AppOptions, traces: TraceExporter | undefined): Pa
   };
   peers?.onShared(createAdopter(parts));
   return parts;
+}
+
+/** Routing, and what else the workers of a gateway tell each other. */
+function createShared({ config, clock, peers }: AppOptions): Pick<Parts['deps'], 'routing' | 'beginnings'> {
+  const onHealth = peers && ((key: string, shared: SharedHealth) => peers.share('health', key, shared));
+  const onLesson = peers && ((key: string, lesson: Lesson) => peers.share('lessons', key, lesson));
+  const onAffinity = peers && ((lane: string, last: LastTarget) => peers.share('affinity', lane, last));
+  return {
+    routing: createRouting({ config, clock, onHealth, onLesson, onAffinity }),
+    beginnings: createBeginnings(peers && ((begun, shared) => peers.share('beginnings', begun, shared))),
+  };
 }
 
 function noEffective(): Promise<never> {

@@ -1,8 +1,10 @@
 // Work of a gateway beside requests: it asks for models, windows and prices, publishes health, and deletes old rows. Of several
 // workers, the leader does it, and the others adopt its results.
 import { HOUR_MS } from '../clock.ts';
+import type { SharedBeginning } from '../conversations/beginnings.ts';
 import type { GatewayDeps } from '../gateway/exchange.ts';
 import { createHealthPublisher } from '../observe/health-publisher.ts';
+import type { LastTarget } from '../routing/affinity.ts';
 import type { SharedHealth } from '../routing/health.ts';
 import type { Lesson } from '../routing/lessons.ts';
 import { addLocalServers, type Found } from './discovery.ts';
@@ -19,10 +21,15 @@ const ENDED_LEASES_KEEP_MS = 3 * 24 * HOUR_MS;
 const AUDIT_KEEP_MS = 400 * 24 * HOUR_MS;
 
 /** Adopts values that other workers share. */
-export function createAdopter({ deps: { routing }, admin }: Parts): Parameters<Peers['onShared']>[0] {
+export function createAdopter({
+  deps: { routing, beginnings },
+  admin,
+}: Parts): Parameters<Peers['onShared']>[0] {
   const adopt = {
     health: (key, value) => routing.health.adopt(key, value as SharedHealth),
     lessons: (_, value) => routing.lessons.adopt(value as Lesson),
+    affinity: (lane, value) => routing.adoptAffinity(lane, value as LastTarget),
+    beginnings: (begun, value) => beginnings.adopt(begun, value as SharedBeginning),
     models: (key, value) => void routing.setDiscovered(key, value as string[]),
     windows: (key, value) => void routing.setWindows(key, value as Map<string, number>),
     local: (_, value) => addLocalServers(routing, value as Found),

@@ -40,7 +40,7 @@ export function plainQuery(model: string): RoutingQuery {
     needs: NO_NEEDS,
     allowed: null,
     accountId: 0,
-    conversation: undefined,
+    identity: undefined,
     openToolTurn: false,
     estimate: () => 0,
   };

@@ -35,7 +35,7 @@ export async function countTokens(
     await deps.learn(inbound.model);
     const { stored } = protocol.client;
     const references = stored && (await resolveReferences(inbound, stored, key.accountId, deps));
-    const query = routingQuery(references?.routed ?? inbound, key, forwarded.longContext);
+    const query = routingQuery(references?.routed ?? inbound, { key, longContext: forwarded.longContext });
     const target = targetOf(query, deps);
     const counted = target === undefined ? undefined : await ask(inbound, target);
     const head = ['content-type', 'application/json'];

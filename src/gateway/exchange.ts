@@ -3,6 +3,7 @@
 import type { Cancellation } from '../cancellation.ts';
 import type { Clock } from '../clock.ts';
 import type { Config } from '../config/config.ts';
+import type { Beginnings } from '../conversations/beginnings.ts';
 import type { GatewayError } from '../errors.ts';
 import type { Ids } from '../ids.ts';
 import type { Logger } from '../log.ts';
@@ -103,6 +104,8 @@ export interface GatewayDeps {
   /** What accounts may ask for again, and what is sealed for them. */
   items: SealedItems;
   routing: Routing;
+  /** When conversations began that nothing but their beginning names. */
+  beginnings: Beginnings;
   /** Resolves when the first search for local servers is over. */
   discovered: Promise<void>;
   /** What has to be waited for before this name of a model is resolved, such as a provider's list; undefined: nothing. */

@@ -1,16 +1,18 @@
 // The line: a request comes in, is known, read, routed, admitted, forwarded, answered, recorded. Values move forward only.
 import { admit, authenticate } from '../accounts/access.ts';
+import { identify, type Identity } from '../conversations/identity.ts';
 import { type Admission, GatewayError } from '../errors.ts';
 import type { Protocol } from '../protocols/interface/protocol.ts';
 import { losesSignatures, protocolFor, type Target } from '../routing/catalog.ts';
 import type { PassedOver, Resolution, RoutingQuery } from '../routing/resolve.ts';
 import { type GatewayDeps, ClientGone, type Exchange } from './exchange.ts';
-import { readRequest, type Arrival } from './inbound/read-request.ts';
+import { readRequest, type Arrival, type Inbound } from './inbound/read-request.ts';
 import { route } from './inbound/route.ts';
 import type { AskOptions } from './outbound/asking.ts';
 import { buildFirst } from './outbound/build-request.ts';
 import { askTargets } from './outbound/fallback.ts';
 import { beginSpans } from './outbound/trace-context.ts';
+import type { Key } from '../store/store.ts';
 import { estimatedInput, respond } from './reply/respond.ts';
 import { keepAliveInSilence } from './reply/silence.ts';
 import { recallThinking } from './thinking-memory.ts';
@@ -34,7 +36,9 @@ export async function infer(arrival: Arrival, exchange: Exchange, deps: GatewayD
     const readAt = clock.monotonic();
     const forwarded = client.forwardedHeaders(headers, exchange.query);
     const { longContext } = forwarded;
-    const { query, resolution, references } = await route(inbound, { key, longContext }, cancellation, deps);
+    const identity = (of: Inbound): Identity => identityOf(of, headers, key, deps);
+    const asking = { key, longContext, identify: identity };
+    const { query, resolution, references } = await route(inbound, asking, cancellation, deps);
     const { targets, lone } = resolution;
     const recalled = losesThinking(arrival.protocol, targets, query)
       ? await recallThinking(inbound, key.accountId, deps)
@@ -54,7 +58,7 @@ export async function infer(arrival: Arrival, exchange: Exchange, deps: GatewayD
       streamed: inbound.stream,
       startedAt,
       passedOver: passedOver(resolution, refused),
-      conversation: query.knownConversation,
+      identity: query.identity ?? identity(inbound),
       spans: deps.traces ? beginSpans(headers) : undefined,
     };
     const trace = startTrace(admitted, deps.observers);
@@ -104,6 +108,22 @@ async function answer(
     silence.end();
     finishTrace(trace, deps.clock, deps.observers);
   }
+}
+
+/** Whose part of which conversation the request is. */
+function identityOf(
+  { protocol, value }: Inbound,
+  headers: Exchange['headers'],
+  { accountId, usageLabel: keyLabel }: Key,
+  { beginnings, clock }: GatewayDeps,
+): Identity {
+  const { hints } = protocol.client;
+  const beginning = (): string => hints.beginning(value);
+  return identify(
+    { headers, body: hints.names(value), beginning, accountId, keyLabel },
+    beginnings,
+    clock.now(),
+  );
 }
 
 /** In a tool loop, a provider of another protocol wants signatures back that the client's protocol has no field for. */

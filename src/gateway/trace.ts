@@ -1,6 +1,7 @@
 // The record of one admitted request. The line appends to it; the observers read it once, when the request is over.
 import type { RefusedRequest } from '../accounts/request-json.ts';
 import type { Clock } from '../clock.ts';
+import type { Identity } from '../conversations/identity.ts';
 import type { ProtocolName } from '../canonical/request.ts';
 import type { Usage } from '../canonical/reply.ts';
 import type { ProviderFailure } from '../errors.ts';
@@ -85,8 +86,7 @@ export interface Admitted {
   readonly startedAt: number;
   /** Targets that the resolution left out or put behind others. */
   readonly passedOver: readonly PassedOver[];
-  /** A hash of the conversation's beginning, if routing needed it. */
-  readonly conversation: string | undefined;
+  readonly identity: Identity;
   /** undefined: traces are off. */
   readonly spans: RequestSpans | undefined;
 }
@@ -101,7 +101,7 @@ export class Trace implements Admitted {
   readonly modelAsked: string;
   readonly streamed: boolean;
   readonly startedAt: number;
-  readonly conversation: string | undefined;
+  readonly identity: Identity;
   readonly spans: RequestSpans | undefined;
   passedOver: readonly PassedOver[];
   failures: readonly FailedContact[] = NO_FAILURES;
@@ -139,7 +139,7 @@ export class Trace implements Admitted {
   durationMs = 0;
 
   constructor(admitted: Admitted) {
-    const { requestId, key, endpoint, modelAsked, streamed, startedAt, passedOver, conversation } = admitted;
+    const { requestId, key, endpoint, modelAsked, streamed, startedAt, passedOver, identity } = admitted;
     this.spans = admitted.spans;
     this.requestId = requestId;
     this.key = key;
@@ -148,7 +148,7 @@ export class Trace implements Admitted {
     this.streamed = streamed;
     this.startedAt = startedAt;
     this.passedOver = passedOver;
-    this.conversation = conversation;
+    this.identity = identity;
   }
 }
 

@@ -1,10 +1,15 @@
 // Sums of conversations, of the last requests: what each took in tokens and money. Made for each frame.
 import { isoTime } from '../clock.ts';
+import type { Identity } from '../conversations/identity.ts';
+import type { Key } from '../store/store.ts';
 
 export interface LiveConversation {
-  /** The beginning of a hash. null: routing had no choice, so requests are grouped by account and model. */
-  conversation: string | null;
+  conversation: string;
   account: string;
+  /** The program. null: it does not say. */
+  client: string | null;
+  label: string | null;
+  /** Of the last request. */
   model: string;
   requests: number;
   input_tokens: number;
@@ -15,68 +20,33 @@ export interface LiveConversation {
 }
 
 const MOST_CONVERSATIONS = 20;
-const CONVERSATION_DIGITS = 8;
 
 /** What the sums of a conversation need of a finished request. */
-export interface FinishedPart {
-  accountId: number;
-  account: string;
-  conversation: string | undefined;
-  model: string;
-  input: number;
-  output: number;
-  /** NaN: no price is known. */
-  costUsd: number;
-  at: number;
-}
-
-/** Conversations of one account, by their hash; and by the model, of requests that have none. */
-interface Groups {
-  hashes: Map<string, LiveConversation>;
-  models: Map<string, LiveConversation>;
-}
+export type FinishedPart = Pick<Identity, 'conversation' | 'client' | 'label'> &
+  Pick<Key, 'account'> & {
+    model: string;
+    input: number;
+    output: number;
+    /** NaN: no price is known. */
+    costUsd: number;
+    at: number;
+  };
 
 /** The latest first, as the requests. */
 export function conversationsOf(requests: Iterable<FinishedPart>): LiveConversation[] {
-  const found: LiveConversation[] = [];
-  const accounts = new Map<number, Groups>();
+  const found = new Map<string, LiveConversation>();
   for (const request of requests) {
-    const group = groupOf(accounts, request);
-    const name = request.conversation ?? request.model;
-    const later = group.get(name);
+    const later = found.get(request.conversation);
     if (later !== undefined) addPart(later, request);
-    else if (found.length < MOST_CONVERSATIONS) {
-      const conversation = conversationOf(request);
-      group.set(name, conversation);
-      found.push(conversation);
-    }
+    else if (found.size < MOST_CONVERSATIONS) found.set(request.conversation, conversationOf(request));
   }
-  return found;
-}
-
-function groupOf(
-  accounts: Map<number, Groups>,
-  { accountId, conversation }: FinishedPart,
-): Map<string, LiveConversation> {
-  let groups = accounts.get(accountId);
-  if (groups === undefined) accounts.set(accountId, (groups = { hashes: new Map(), models: new Map() }));
-  return conversation === undefined ? groups.models : groups.hashes;
+  return [...found.values()];
 }
 
 /** A conversation as its last request shows it. */
-function conversationOf({
-  account,
-  conversation,
-  model,
-  input,
-  output,
-  costUsd,
-  at,
-}: FinishedPart): LiveConversation {
+function conversationOf({ input, output, costUsd, at, ...named }: FinishedPart): LiveConversation {
   return {
-    conversation: conversation?.slice(0, CONVERSATION_DIGITS) ?? null,
-    account,
-    model,
+    ...named,
     requests: 1,
     input_tokens: input,
     output_tokens: output,

@@ -4,8 +4,10 @@
 import { refusedJson, requestJson, type RefusedRequest, type RequestJson } from '../accounts/request-json.ts';
 import { isoTime, type Clock } from '../clock.ts';
 import { withoutKeys } from '../ids.ts';
+import type { Identity } from '../conversations/identity.ts';
 import type { FinishedTrace, Observer, Trace } from '../gateway/trace.ts';
 import type { Health, TargetState } from '../routing/health.ts';
+import type { Key } from '../store/store.ts';
 import { inputOf, type UsageRow } from '../store/usage-columns.ts';
 import { conversationsOf, type FinishedPart, type LiveConversation } from './conversations.ts';
 
@@ -134,11 +136,16 @@ class UnderWay {
   }
 }
 
-function partOf(row: UsageRow, account: string, conversation: string | undefined): FinishedPart {
+function finishedPart(
+  row: UsageRow,
+  { account }: Key,
+  { conversation, client, label }: Identity,
+): FinishedPart {
   return {
-    accountId: row.accountId,
-    account,
     conversation,
+    client,
+    label,
+    account,
     model: row.model ?? row.modelAsked,
     input: inputOf(row) ?? 0,
     output: row.output ?? 0,
@@ -179,8 +186,8 @@ export function createLive({ health, clock }: { health: Health; clock: Clock }):
     finished(trace) {
       underWay.remove(trace);
     },
-    recorded(row, { key, conversation }) {
-      lastRequests.push(partOf(row, key.account, conversation));
+    recorded(row, { key, identity }) {
+      lastRequests.push(finishedPart(row, key, identity));
       for (const ended of followed) ended.push({ row, account: key.account });
       totals.requests += 1;
       if (row.error !== null) totals.errors += 1;

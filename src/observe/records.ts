@@ -14,7 +14,7 @@ import type { SealedItems } from '../store/items/sealed-items.ts';
 import { detailOf } from './usage-detail.ts';
 
 export function usageRow(trace: FinishedTrace): UsageRow {
-  const { key, contact, outcome } = trace;
+  const { key, contact, outcome, identity } = trace;
   const { usage } = outcome;
   const target = contact?.target;
   return {
@@ -40,6 +40,18 @@ export function usageRow(trace: FinishedTrace): UsageRow {
     requestId: trace.requestId,
     attempts: trace.attempts,
     detail: detailOf(trace),
+    conversation: identity.conversation,
+    agent: identity.agent,
+    parentAgent: identity.parentAgent,
+    agentType: identity.agentType,
+    class: identity.class,
+    prompt: identity.prompt,
+    label: identity.label,
+    client: identity.client,
+    cacheMiss: null,
+    cacheMissDetail: null,
+    cacheMissTokens: null,
+    cacheMissCostUsd: null,
   };
 }
 

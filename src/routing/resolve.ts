@@ -2,11 +2,13 @@
 // last. On the path of every request: a single target takes the short way.
 import type { Needs } from '../canonical/traits.ts';
 import type { ProtocolName } from '../canonical/request.ts';
+import type { Identity } from '../conversations/identity.ts';
 import { checkCapabilities } from './abilities.ts';
 import { admits, type Entry } from './catalog.ts';
 import type { Health } from './health.ts';
 import { findEntry, type Names } from './names.ts';
-import { beforeIn, order, waitForAll, type Affinity, type Candidate } from './order.ts';
+import type { Affinity } from './affinity.ts';
+import { beforeIn, order, waitForAll, type Candidate } from './order.ts';
 import { noneAdmitted, noneFits } from './refusals.ts';
 import type { Target } from './targets.ts';
 
@@ -17,8 +19,8 @@ export interface RoutingQuery {
   /** The key's list; null: everything. */
   allowed: readonly string[] | null;
   accountId: number;
-  /** A hash of the conversation's beginning; undefined: it can't be recognised. Read only if there are several targets. */
-  readonly conversation: string | undefined;
+  /** The conversation, and whose part of it; undefined: it does not matter. Read only if there are several targets. */
+  readonly identity: Identity | undefined;
   /** The request ends with results of tools that the model called: its thinking must stay with its family. */
   readonly openToolTurn: boolean;
   /** A beta header asks for the long window of models that have two; it is forwarded to providers of the same protocol. */

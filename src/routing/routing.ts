@@ -1,7 +1,7 @@
 // The models that clients can ask for, as the configuration, what providers report and what was found after the start change them.
 import type { Clock } from '../clock.ts';
 import type { Config, ProviderConfig } from '../config/config.ts';
-import { createAffinity } from './order.ts';
+import { createAffinity, type Affinity, type AffinityListener } from './affinity.ts';
 import { createCatalog, createListing, type ModelEntry } from './catalog.ts';
 import { createLessons, type LessonListener, type Lessons } from './lessons.ts';
 import { createModelInfo } from './model-info.ts';
@@ -27,6 +27,8 @@ export interface Routing {
   resolve(query: RoutingQuery): Resolution;
   /** This target answered: the conversation stays with it while it is healthy. */
   remember(query: RoutingQuery, target: Target): void;
+  /** Another worker was answered by this target. */
+  adoptAffinity: Affinity['adopt'];
   /** Every name that this key may use. */
   models(allowed: readonly string[] | null): ModelEntry[];
   /** Any name that resolves to a target that this key may use. */
@@ -59,14 +61,16 @@ interface RoutingOptions {
   onHealth?: ((key: string, shared: SharedHealth) => void) | undefined;
   /** Called when a refusal teaches this process something of a target, or it was wrong. */
   onLesson?: LessonListener | undefined;
+  /** Called when a conversation is answered by another target than before. */
+  onAffinity?: AffinityListener | undefined;
 }
 
 export function createRouting(options: RoutingOptions): Routing {
-  const { clock, onHealth } = options;
+  const { clock, onHealth, onAffinity } = options;
   const health = createHealth(clock, onHealth);
   const lessons = createLessons(options);
   const models = createModelInfo();
-  const affinity = createAffinity();
+  const affinity = createAffinity(onAffinity);
   const discovered = new Map<string, readonly string[]>();
   const added = new Map<string, ProviderConfig>();
   let config = options.config;
@@ -96,6 +100,7 @@ export function createRouting(options: RoutingOptions): Routing {
       // A name with one target leaves no choice, so its conversation need not be recognised.
       if ((names.catalog.find(query.model)?.targets.length ?? 0) > 1) affinity.remember(query, target);
     },
+    adoptAffinity: (lane, last) => affinity.adopt(lane, last),
     models: (allowed) => names.listing.models(allowed),
     model: (name, allowed) => names.listing.model(name, allowed),
     unknown: (name, allowed) => unknownName(name, allowed, names),

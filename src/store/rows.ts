@@ -22,6 +22,7 @@ export interface KeyRow {
   tier: string;
   prefix: string;
   label: string | null;
+  usage_label: string | null;
   permissions: string;
   models: string | null;
   created_at: number;
@@ -32,7 +33,7 @@ export interface KeyRow {
 
 /** Selects each KeyRow. */
 export const KEY = `
-  SELECT keys.id, account_id, accounts.name AS account, accounts.tier, prefix, label, permissions, models,
+  SELECT keys.id, account_id, accounts.name AS account, accounts.tier, prefix, label, usage_label, permissions, models,
     keys.created_at, last_used_at, expires_at, revoked_at
   FROM keys JOIN accounts ON accounts.id = account_id`;
 
@@ -44,6 +45,7 @@ export function toKey(row: KeyRow): Key {
     tier: row.tier,
     prefix: row.prefix,
     label: row.label,
+    usageLabel: row.usage_label,
     permissions: row.permissions === '' ? [] : (row.permissions.split(',') as Permission[]),
     models: row.models === null ? null : (JSON.parse(row.models) as string[]),
     createdAt: row.created_at,
@@ -66,7 +68,7 @@ export function isEndedLease({ id, revokedAt, expiresAt }: Key, now: number): bo
 /** Where a list of keys begins. */
 export const BEFORE_ALL_KEYS: KeyPlace = { createdAt: 0, id: '' };
 
-/** The values of a new key: id, hash, account, prefix, label, permissions, models, times. */
+/** The values of a new key: id, hash, account, prefix, labels, permissions, models, times. */
 export function keyValues(key: NewKey): (string | number | Buffer | null)[] {
   return [
     key.id,
@@ -74,6 +76,7 @@ export function keyValues(key: NewKey): (string | number | Buffer | null)[] {
     key.account,
     key.prefix,
     key.label,
+    key.usageLabel ?? null,
     key.permissions.join(','),
     key.models === null ? null : JSON.stringify(key.models),
     key.createdAt,
@@ -131,7 +134,7 @@ export const SOURCES: Readonly<Record<StoredRecord['type'], Source>> = {
   key: {
     table: 'keys',
     columns: columns(
-      ...['id', 'accountId', 'hash', 'prefix', 'label', 'permissions', 'models'],
+      ...['id', 'accountId', 'hash', 'prefix', 'label', 'usageLabel', 'permissions', 'models'],
       ...['createdAt', 'lastUsedAt', 'expiresAt', 'revokedAt'],
     ),
   },

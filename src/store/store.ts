@@ -26,6 +26,8 @@ export interface Key {
   /** The first characters of the plaintext, by which a person recognises the key. */
   prefix: string;
   label: string | null;
+  /** The label of its requests that have none of their own. */
+  usageLabel: string | null;
   permissions: Permission[];
   /** null: every model. */
   models: string[] | null;
@@ -44,6 +46,7 @@ export interface NewKey {
   /** The tier of the account, if the account does not exist yet. */
   tier: string;
   label: string | null;
+  usageLabel?: string | null;
   permissions: Permission[];
   models: string[] | null;
   createdAt: number;
@@ -53,7 +56,7 @@ export interface NewKey {
 /** Where a key stands in a list. */
 export type KeyPlace = Pick<Key, 'createdAt' | 'id'>;
 
-/** A key that replaces another. It has the account, label, permissions and models of the other, and its lifetime from `createdAt`. */
+/** A key that replaces another. It has the account, labels, permissions and models of the other, and its lifetime from `createdAt`. */
 export type ReplacementKey = Pick<NewKey, 'id' | 'hash' | 'prefix' | 'createdAt'>;
 
 export interface ReplacedKey {
@@ -112,6 +115,9 @@ export interface Totals extends TokenTotals {
   /** Requests whose usage is known but whose cost is not. */
   unpriced: number;
   costUsd: number | null;
+  /** Answers that read anew what a cache had, and what that cost as far as prices are known. */
+  cacheMisses: number;
+  cacheMissCostUsd: number;
   /** Requests in each range of the time to the first byte (usage-sums.ts), whatever their end. */
   firstByte: readonly number[];
 }
@@ -124,10 +130,10 @@ export interface HourAdmissions {
   requests: number;
 }
 
-export const GROUPINGS = ['account', 'key', 'model', 'provider', 'hour', 'day'] as const;
+export const GROUPINGS = ['account', 'key', 'label', 'model', 'provider', 'hour', 'day'] as const;
 export type Grouping = (typeof GROUPINGS)[number];
 
-/** The totals of one group. `group` names it: `{account}`, `{key}`, `{model, provider}`, `{provider}`, `{hour}` or `{day}` (the ISO
+/** The totals of one group. `group` names it: `{account}`, `{key}`, `{label}`, `{model, provider}`, `{provider}`, `{hour}` or `{day}` (the ISO
  *  time at which it begins, UTC). */
 export interface GroupTotals {
   group: Record<string, string | null>;

@@ -67,6 +67,23 @@ const USAGE = {
   attempts: { kind: 'count', nullable: true, shown: 'attempts' },
   /** JSON, opaque to the store: notes about the request (accounts/request-json.ts). null: none. */
   detail: { kind: 'json', nullable: true },
+  /** `conv_` and base62. null: an older gateway recorded the request. */
+  conversation: { kind: 'name', nullable: true, shown: 'conversation' },
+  /** What the client says of itself. null: nothing, in the next five members too. */
+  agent: { kind: 'name', nullable: true, shown: 'agent' },
+  parentAgent: { kind: 'name', nullable: true, shown: 'parent_agent' },
+  agentType: { kind: 'name', nullable: true, shown: 'agent_type' },
+  class: { kind: 'name', nullable: true, shown: 'class' },
+  /** The task of a person that it belongs to. */
+  prompt: { kind: 'name', nullable: true, shown: 'prompt' },
+  /** Of the request, or of its key. */
+  label: { kind: 'name', nullable: true, shown: 'label' },
+  client: { kind: 'name', nullable: true, shown: 'client' },
+  /** Why tokens that a cache had were read anew: the cause, the place, their number and what they cost. null: they were not. */
+  cacheMiss: { kind: 'name', nullable: true },
+  cacheMissDetail: { kind: 'name', nullable: true },
+  cacheMissTokens: { kind: 'count', nullable: true, summed: 'cacheMissTokens' },
+  cacheMissCostUsd: { kind: 'number', nullable: true },
 } as const satisfies Record<string, UsageColumn>;
 
 type Usage = typeof USAGE;
@@ -120,7 +137,8 @@ export const MAX_MODEL_LENGTH = 256;
 
 /** The value as it is stored. */
 export function valueOf(row: UsageRow, { member, kind }: NamedColumn): string | number | boolean | null {
-  const value = row[member];
+  // Rows that an older gateway left in a spool file lack newer members.
+  const value = row[member] ?? null;
   return kind === 'model' && typeof value === 'string' ? value.slice(0, MAX_MODEL_LENGTH) : value;
 }
 

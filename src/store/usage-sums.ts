@@ -42,7 +42,8 @@ interface Kind {
 export const BY_ACCOUNT: Kind = { hour: 1, day: 11, name: "''", provider: "''" };
 const BY_KEY: Kind = { hour: 2, day: 12, name: 'key_id', provider: "''" };
 const BY_MODEL: Kind = { hour: 3, day: 13, name: 'model', provider: 'provider' };
-export const KINDS = [BY_ACCOUNT, BY_KEY, BY_MODEL];
+const BY_LABEL: Kind = { hour: 4, day: 14, name: 'label', provider: "''" };
+export const KINDS = [BY_ACCOUNT, BY_KEY, BY_MODEL, BY_LABEL];
 
 export const FIRST_BYTES = Array.from({ length: FIRST_BYTE_RANGES }, (_, range) => `first_byte_${range}`);
 /** Usage is known: a condition on usage rows. */
@@ -54,9 +55,13 @@ const ROWS = {
   unknown: `error IS NULL AND NOT (${KNOWN})`,
   unpriced: `${KNOWN} AND cost_usd IS NULL`,
   priced: 'cost_usd IS NOT NULL',
+  cache_misses: 'cache_miss IS NOT NULL',
 };
 
-export const MEASURES = [...Object.keys(ROWS), ...TOKENS.map(({ name }) => name), 'cost_usd'];
+/** Columns of money. */
+export const MONEY = ['cost_usd', 'cache_miss_cost_usd'];
+
+export const MEASURES = [...Object.keys(ROWS), ...TOKENS.map(({ name }) => name), ...MONEY];
 export const COUNTS = ['requests', ...MEASURES, ...FIRST_BYTES];
 export const COLUMNS = ['kind', 'at', 'account_id', 'name', 'provider', ...COUNTS].join(', ');
 
@@ -65,17 +70,17 @@ interface Aggregates {
   rows: (condition: string) => string;
   /** Of the rows whose usage is known. */
   tokens: (expression: string) => string;
-  cost: string;
+  money: (column: string) => string;
 }
 
 /** Selects MEASURES from usage rows. */
-export function measuresOf({ rows, tokens, cost }: Aggregates): string {
+export function measuresOf({ rows, tokens, money }: Aggregates): string {
   return [
     ...Object.entries(ROWS).map(([name, condition]) => `${rows(condition)} AS ${name}`),
     ...TOKENS.map(
       ({ name }) => `${tokens(name === 'input' ? ALL_INPUT : `coalesce(${name}, 0)`)} AS ${name}`,
     ),
-    `${cost} AS cost_usd`,
+    ...MONEY.map((name) => `${money(name)} AS ${name}`),
   ].join(', ');
 }
 
@@ -100,6 +105,7 @@ const GROUPS: Record<Grouping, Group> = {
     admitted: true,
   },
   key: { kind: BY_KEY, members: { key: 'name' }, by: 'account_id, name', admitted: false },
+  label: { kind: BY_LABEL, members: { label: "nullif(name, '')" }, by: 'account_id, name', admitted: false },
   model: {
     kind: BY_MODEL,
     members: { model: "nullif(name, '')", provider: "nullif(provider, '')" },
@@ -194,11 +200,12 @@ function nameOf(members: readonly string[], values: readonly Value[]): Record<st
 
 const AT = Object.fromEntries(COUNTS.map((count, index) => [count, index]));
 
-type Counted = Exclude<keyof Totals, 'costUsd' | 'firstByte'>;
+type Counted = Exclude<keyof Totals, 'costUsd' | 'cacheMissCostUsd' | 'firstByte'>;
 
 /** Where the count of a member stands in COUNTS. */
 const PLACES = [
   ...(['requests', 'errors', 'unknown', 'unpriced'] as const).map((name) => ({ name, total: name })),
+  { name: 'cache_misses', total: 'cacheMisses' } as const,
   ...TOKENS,
 ].map(({ name, total }): [Counted, number] => [total, AT[name] ?? -1]);
 
@@ -217,6 +224,7 @@ function toTotals(row: readonly Value[], from = 0): Totals {
   return {
     ...eachCount((_, at) => count(at)),
     costUsd: count(AT['priced']) > 0 ? count(AT['cost_usd']) : null,
+    cacheMissCostUsd: count(AT['cache_miss_cost_usd']),
     firstByte: isEmpty ? NO_FIRST_BYTES : (row.slice(from + 1 + MEASURES.length) as number[]),
   };
 }
@@ -229,6 +237,7 @@ export function sumOf(all: Iterable<Totals>): Totals {
   for (const totals of all) {
     for (const [member] of PLACES) sum[member] += totals[member];
     if (totals.costUsd !== null) sum.costUsd = (sum.costUsd ?? 0) + totals.costUsd;
+    sum.cacheMissCostUsd += totals.cacheMissCostUsd;
     for (let range = 0; range < FIRST_BYTE_RANGES; range += 1) {
       firstByte[range] = (firstByte[range] ?? 0) + (totals.firstByte[range] ?? 0);
     }
@@ -252,6 +261,7 @@ export function difference(all: Totals, part: Totals): Totals {
   return {
     ...eachCount((member) => Math.max(0, all[member] - part[member])),
     costUsd: all.costUsd === null ? null : Math.max(0, all.costUsd - (part.costUsd ?? 0)),
+    cacheMissCostUsd: Math.max(0, all.cacheMissCostUsd - part.cacheMissCostUsd),
     firstByte: all.firstByte.map((count, range) => Math.max(0, count - (part.firstByte[range] ?? 0))),
   };
 }

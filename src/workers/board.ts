@@ -1,4 +1,4 @@
-// Values that workers share (health, models, windows), stored for workers that start later.
+// Values that workers share (health, models, conversations), stored for workers that start later.
 import type { Clock } from '../clock.ts';
 import type { SharedHealth } from '../routing/health.ts';
 import type { Shared } from './channel.ts';
@@ -9,16 +9,18 @@ interface Board {
   values(): Shared[];
 }
 
-/** Clients may send any name to some providers, so targets can be many. */
+/** Of a topic: clients may send any name to some providers, so targets can be many, and conversations are. */
 const MOST_VALUES = 4096;
 
 export function createBoard(clock: Clock): Board {
-  const known = new Map<string, { shared: Shared; at: number }>();
+  type Known = Map<string, { shared: Shared; at: number }>;
+  const topics = new Map<Shared['topic'], Known>();
   return {
     set(shared) {
-      const key = `${shared.topic} ${shared.key}`;
-      known.delete(key);
-      known.set(key, { shared, at: clock.monotonic() });
+      const known = topics.get(shared.topic) ?? (new Map() as Known);
+      topics.set(shared.topic, known);
+      known.delete(shared.key);
+      known.set(shared.key, { shared, at: clock.monotonic() });
       if (known.size <= MOST_VALUES) return;
       for (const oldest of known.keys()) {
         known.delete(oldest);
@@ -26,9 +28,12 @@ export function createBoard(clock: Clock): Board {
       }
     },
     remove(topic) {
-      for (const [key, { shared }] of known) if (shared.topic === topic) known.delete(key);
+      topics.delete(topic);
     },
-    values: () => [...known.values()].map(({ shared, at }) => aged(shared, clock.monotonic() - at)),
+    values: () =>
+      [...topics.values()].flatMap((known) =>
+        Array.from(known.values(), ({ shared, at }) => aged(shared, clock.monotonic() - at)),
+      ),
   };
 }
 

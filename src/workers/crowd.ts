@@ -214,7 +214,7 @@ export function mergeFrames(frames: readonly LiveFrame[]): LiveFrame | undefined
     ),
     conversations: merged(
       frames.flatMap(({ conversations }) => conversations),
-      ({ conversation, account, model }) => JSON.stringify([conversation, account, model]),
+      ({ conversation }) => conversation,
       addConversation,
     )
       .sort((a, b) => (a.last_at < b.last_at ? 1 : -1))
@@ -234,13 +234,13 @@ function addTarget(a: LiveTarget, b: LiveTarget): LiveTarget {
 }
 
 function addConversation(a: LiveConversation, b: LiveConversation): LiveConversation {
+  const latest = a.last_at > b.last_at ? a : b;
   return {
-    ...a,
+    ...latest,
     requests: a.requests + b.requests,
     input_tokens: a.input_tokens + b.input_tokens,
     output_tokens: a.output_tokens + b.output_tokens,
     cost_usd: a.cost_usd === null && b.cost_usd === null ? null : (a.cost_usd ?? 0) + (b.cost_usd ?? 0),
-    last_at: a.last_at > b.last_at ? a.last_at : b.last_at,
   };
 }
 

@@ -15,6 +15,7 @@ import type { Key } from '../../src/store/store.ts';
 import { gateway } from '../helpers/gateway.ts';
 import { usageRow } from '../store/support.ts';
 import { arrive, browserOfFile, chrome, HEADINGS } from './page-support.ts';
+import { identity } from '../helpers/identity.ts';
 
 const TURN_MS = 20;
 const EVENTS_A_SECOND = 1000;
@@ -60,7 +61,7 @@ function reportRequests(live: Live): () => number {
       modelAsked: `model-${ended % 7}`,
       streamed: true,
       startedAt: systemClock.monotonic(),
-      conversation: undefined,
+      identity: identity(),
       passedOver: [],
       spans: undefined,
     });

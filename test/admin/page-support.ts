@@ -1,4 +1,5 @@
 // What tests of the page in a browser have in common: the browser, the way to a view, a gateway with some history.
+import { UNNAMED } from '../store/support.ts';
 import type { Browser, BrowserContext, Page } from 'playwright-core';
 import { afterAll, beforeAll, onTestFinished } from 'vitest';
 import type { Store } from '../../src/store/store.ts';
@@ -140,6 +141,7 @@ function rowOf({ at, key, of: { provider, model, pace, price }, seed, ids }: Par
     requestId: createRequestIds(ids, () => at - 5000)(),
     attempts: seed % 9 === 0 ? 2 : 1,
     detail: seed % 9 === 0 ? DETAIL : null,
+    ...UNNAMED,
   };
 }
 

@@ -75,6 +75,8 @@ async function prepared(): Promise<Shell> {
         firstByteMs: null,
         streamed: false,
         detail: detail(FAILURE),
+        conversation: 'conv_0A1zzzzz00000000abc',
+        ...{ agent: 'a1', agentType: 'Explore', class: 'subagent', label: 'pr-123', client: 'claude-code' },
       }),
       usageRow({
         ...base,
@@ -225,6 +227,9 @@ describe('one request', () => {
       first_byte_ms: null,
       duration_ms: 1240,
       attempts: 2,
+      conversation: 'conv_0A1zzzzz00000000abc',
+      ...{ agent: 'a1', parent_agent: null, agent_type: 'Explore', class: 'subagent' },
+      ...{ prompt: null, label: 'pr-123', client: 'claude-code' },
       detail: FAILURE,
     });
   });

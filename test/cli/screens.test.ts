@@ -1,5 +1,6 @@
 // What commands print, kept as text: in terminals of three widths without colours, and in a pipe. Colours change nothing but the
 // colours. The screens of `requests`, `top` and a month of `usage` are kept beside their own tests.
+import { UNNAMED } from '../store/support.ts';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -55,6 +56,7 @@ const row = (change: Partial<UsageRow>): UsageRow => ({
   requestId: null,
   attempts: null,
   detail: null,
+  ...UNNAMED,
   ...change,
 });
 

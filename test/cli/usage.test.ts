@@ -1,3 +1,4 @@
+import { UNNAMED } from '../store/support.ts';
 import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { stripVTControlCharacters } from 'node:util';
@@ -42,6 +43,7 @@ const row = (change: Partial<UsageRow>): UsageRow => ({
   requestId: null,
   attempts: null,
   detail: null,
+  ...UNNAMED,
   ...change,
 });
 

@@ -94,7 +94,10 @@ function tried(one: Case, routing: Routing): Outcome {
 function sentFor({ headers, protocol }: Case, inbound: Inbound, routing: Routing): BuiltRequest {
   const { client } = protocols[protocol];
   const forwarded = client.forwardedHeaders(headers, '');
-  const query = routingQuery(inbound, { models: null, accountId: 1 }, forwarded.longContext);
+  const query = routingQuery(inbound, {
+    key: { models: null, accountId: 1 },
+    longContext: forwarded.longContext,
+  });
   const { targets } = routing.resolve(query);
   return buildFirst(targets, inbound, { forwarded, strict: false }).first;
 }

@@ -6,12 +6,20 @@ import { Trace } from '../../src/gateway/trace.ts';
 import type { Key } from '../../src/store/store.ts';
 import { manualClock } from '../helpers/clock.ts';
 import { usageRow } from '../store/support.ts';
+import { identity } from '../helpers/identity.ts';
 
 const key = { id: 'key_one', account: 'alice', accountId: 1 } as Key;
 
-function trace(requestId: string, startedAt = 0, conversation?: string): Trace {
+function trace(requestId: string, startedAt = 0, conversation = requestId): Trace {
   const known = { modelAsked: 'auto', streamed: true, passedOver: [], spans: undefined };
-  return new Trace({ requestId, key, endpoint: 'chat', startedAt, conversation, ...known });
+  return new Trace({
+    requestId,
+    key,
+    endpoint: 'chat',
+    startedAt,
+    identity: identity(conversation),
+    ...known,
+  });
 }
 
 function started() {
@@ -104,17 +112,17 @@ it('gives new requests together, each once, and says how many it has forgotten',
   stop();
 });
 
-it('sums up conversations, else the account and model, the latest first', () => {
+it('sums up conversations, the latest first', () => {
   const { live } = started();
   const row = usageRow({ input: 10, cacheRead: 5, cacheWrite: null, output: 2, costUsd: 0.5 });
-  live.recorded(row, trace('a', 0, 'hash of one'));
+  live.recorded(row, trace('a', 0, 'conv_one'));
   live.recorded(row, trace('b'));
-  live.recorded({ ...row, costUsd: null }, trace('c', 0, 'hash of one'));
+  live.recorded({ ...row, costUsd: null }, trace('c', 0, 'conv_one'));
   let frame: LiveFrame | undefined;
   live.watch((next) => (frame = next))();
   expect(frame?.conversations).toMatchObject([
-    { conversation: 'hash of ', requests: 2, input_tokens: 30, output_tokens: 4, cost_usd: 0.5 },
-    { conversation: null, account: 'alice', model: 'echo', requests: 1, cost_usd: 0.5 },
+    { conversation: 'conv_one', requests: 2, input_tokens: 30, output_tokens: 4, cost_usd: 0.5 },
+    { conversation: 'b', account: 'alice', model: 'echo', requests: 1, cost_usd: 0.5 },
   ]);
   expect(frame?.totals).toMatchObject({ requests: 3, errors: 0, output_tokens: 6, cost_usd: 1 });
 });

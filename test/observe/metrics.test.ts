@@ -17,6 +17,7 @@ import type { Store } from '../../src/store/store.ts';
 import { manualClock } from '../helpers/clock.ts';
 import { createDatabase } from '../helpers/postgres.ts';
 import { HOUR, newKey, usageRow } from '../store/support.ts';
+import { identity } from '../helpers/identity.ts';
 
 function finished(model: string, account = 'a', error: string | null = null): Trace {
   const key = { account } as Trace['key'];
@@ -28,7 +29,7 @@ function finished(model: string, account = 'a', error: string | null = null): Tr
     streamed: true,
     startedAt: 0,
     passedOver: [],
-    conversation: undefined,
+    identity: identity(),
     spans: undefined,
   });
   const target = { key: `p/${model}`, provider: { name: 'p' }, model } as Target;

@@ -6,6 +6,7 @@ import { createUsageRecorder } from '../../src/observe/records.ts';
 import type { UsageSpool } from '../../src/store/usage-spool.ts';
 import type { Batch, Store } from '../../src/store/store.ts';
 import { manualClock } from '../helpers/clock.ts';
+import { identity } from '../helpers/identity.ts';
 
 const TRACE = {
   failures: [],
@@ -13,6 +14,7 @@ const TRACE = {
   key: {},
   outcome: { status: 200, error: null },
   modelAsked: 'm',
+  identity: identity(),
 } as unknown as FinishedTrace;
 
 const NO_SPOOL: UsageSpool = {

@@ -20,6 +20,7 @@ import { createUsageSpool } from '../../src/store/usage-spool.ts';
 import { manualClock } from '../helpers/clock.ts';
 import { home } from '../helpers/process.ts';
 import { newKey, opened, temporaryFile } from '../store/support.ts';
+import { identity } from '../helpers/identity.ts';
 
 const MEMORY = 5000;
 
@@ -77,6 +78,7 @@ function trace(at: number): FinishedTrace {
     outcome: { status: 200, error: null },
     endpoint: 'chat',
     modelAsked: 'm',
+    identity: identity(),
     streamed: false,
     firstByteMs: 1,
     durationMs: 1,

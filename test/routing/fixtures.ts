@@ -103,7 +103,7 @@ export function question(model: string, more: Partial<RoutingQuery> = {}): Routi
     needs: NO_NEEDS,
     allowed: null,
     accountId: 1,
-    conversation: undefined,
+    identity: undefined,
     openToolTurn: false,
     estimate: () => 10,
     ...more,

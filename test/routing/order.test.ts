@@ -9,6 +9,8 @@ import type { Routing } from '../../src/routing/routing.ts';
 import { config, fakeClock, keys, provider, question } from './fixtures.ts';
 import type { FakeClock } from './fixtures.ts';
 import { processorTime } from '../helpers/growth.ts';
+import type { Identity } from '../../src/conversations/identity.ts';
+import { identity } from '../helpers/identity.ts';
 
 const PROVIDERS = [
   provider('a', ['claude-sonnet-5']),
@@ -109,7 +111,7 @@ describe('fastest', () => {
 });
 
 describe('a conversation', () => {
-  const talk = { conversation: 'x' };
+  const talk = { identity: identity('conv_x') };
 
   it('stays with the target that answered it', () => {
     const { routing } = setUp();
@@ -118,9 +120,9 @@ describe('a conversation', () => {
   });
 
   it.each<[string, Partial<RoutingQuery>]>([
-    ['another conversation', { conversation: 'y' }],
-    ['another account with the same beginning', { conversation: 'x', accountId: 2 }],
-    ['one that is not recognised', { conversation: undefined }],
+    ['another conversation', { identity: identity('conv_y') }],
+    ['another agent of it', { identity: identity('conv_x', { agent: 'a1' }) }],
+    ['a request that belongs to none', { identity: undefined }],
   ])('does not draw %s after it', (_, other) => {
     const { routing } = setUp();
     answer(routing, C, talk);
@@ -158,11 +160,22 @@ describe('a conversation', () => {
     expect(keys(routing.resolve(question('other', talk)).targets)).toEqual([B, C]);
   });
 
+  it('stays where each of its models was answered, whichever of them was asked for last', () => {
+    const clock = fakeClock();
+    const routing = createRouting({ config: config(PROVIDERS, { r: [A, B, C], small: [B, C] }), clock });
+    answer(routing, C, talk);
+    const small = routing.resolve(question('small', talk)).targets.find(({ key }) => key === B);
+    if (small === undefined) throw new Error('no target');
+    routing.remember(question('small', talk), small);
+    expect(orderOf(routing, talk)[0]).toBe(C);
+    expect(keys(routing.resolve(question('small', talk)).targets)[0]).toBe(small.key);
+  });
+
   it('is not even hashed for a name that leaves no choice', () => {
     const { routing } = setUp();
     const asked: RoutingQuery = {
       ...question(A),
-      get conversation(): string {
+      get identity(): Identity {
         throw new Error('hashed');
       },
     };
@@ -174,14 +187,14 @@ describe('a conversation', () => {
   it('is forgotten when many newer ones came', () => {
     const { routing } = setUp();
     answer(routing, C, talk);
-    for (let index = 0; index < 10_000; index++) answer(routing, B, { conversation: `n${index}` });
+    for (let index = 0; index < 10_000; index++) answer(routing, B, { identity: identity(`n${index}`) });
     expect(orderOf(routing, talk)).toEqual([A, B, C]);
-    expect(orderOf(routing, { conversation: 'n9999' })[0]).toBe(B);
+    expect(orderOf(routing, { identity: identity('n9999') })[0]).toBe(B);
   });
 });
 
 describe('an open tool turn', () => {
-  const turn = { conversation: 'x', openToolTurn: true };
+  const turn = { identity: identity('conv_x'), openToolTurn: true };
   const flags = (routing: Routing, more: Partial<RoutingQuery> = {}): [string, boolean][] =>
     routing
       .resolve(question('r', { ...turn, ...more }))

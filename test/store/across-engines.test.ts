@@ -46,6 +46,12 @@ async function fill(store: Store): Promise<string[]> {
       return usageRow({
         ...{ at: HOUR + n * 97_000, keyId, accountId, requestId: `req_${n}`, attempts: (n % 4) + 1 },
         ...{ model: n % 5 === 0 ? null : `m${n % 7} "日本"`, detail: n % 11 === 0 ? '{"a":"\\n"}' : null },
+        ...{
+          conversation: `conv_${n % 4}`,
+          agent: n % 2 === 0 ? null : 'a1',
+          label: n % 3 === 0 ? 'pr-1' : null,
+        },
+        ...(n % 17 === 0 && { cacheMiss: 'tools', cacheMissTokens: 5000, cacheMissCostUsd: 0.25 }),
         ...(n % 13 === 0 && unknown),
       });
     }),

@@ -14,6 +14,8 @@ import type { UsageRow } from '../../src/store/usage-columns.ts';
 import { byName, groupedTotals, hourOf, NO_TOTALS, plainSums, usageRows } from './plain-sums.ts';
 import { type Contract, NOTHING_KNOWN, HOUR, newKey, usageRow } from './support.ts';
 
+const NO_MISSES = { cacheMisses: 0, cacheMissTokens: 0, cacheMissCostUsd: 0 };
+
 export function usageContract(name: string, contract: Contract): void {
   const { open, accountId, admit, share } = contract;
   let store: Store;
@@ -63,6 +65,7 @@ export function usageContract(name: string, contract: Contract): void {
         cacheWriteTokens: 5,
         outputTokens: 20 + 20 + 2,
         costUsd: 0.75,
+        ...NO_MISSES,
         firstByte: [5, ...NO_FIRST_BYTES.slice(1)],
       });
     });
@@ -110,6 +113,7 @@ export function usageContract(name: string, contract: Contract): void {
         ...cache,
         outputTokens: 20,
         costUsd: 0.5,
+        ...NO_MISSES,
         firstByte: firstByte(1),
       });
       expect(await groupedTotals(store, 'account', undefined, HOUR)).toEqual([
@@ -135,6 +139,7 @@ export function usageContract(name: string, contract: Contract): void {
         cacheWriteTokens: 0,
         outputTokens: 0,
         costUsd: null,
+        ...NO_MISSES,
       };
       expect(await groupedTotals(store, 'model', undefined, HOUR)).toEqual([
         { accountId: zoe, group: { model: 'echo', provider: 'sim' }, totals: one },

@@ -67,6 +67,7 @@ export function storeContract(
     it('gives a key back as it was made, with its account', async () => {
       const spec = newKey({
         label: 'laptop',
+        usageLabel: 'pr-123',
         models: ['auto', 'sim/echo'],
         permissions: ['messages'],
         expiresAt: 5,
@@ -78,6 +79,7 @@ export function storeContract(
         tier: 'free',
         prefix: 'sk-gw-abc',
         label: 'laptop',
+        usageLabel: 'pr-123',
         permissions: ['messages'],
         models: ['auto', 'sim/echo'],
         createdAt: HOUR,

@@ -15,7 +15,10 @@ export const NO_TOTALS: Totals = {
   cacheReadTokens: 0,
   cacheWriteTokens: 0,
   outputTokens: 0,
+  cacheMisses: 0,
+  cacheMissTokens: 0,
   costUsd: null,
+  cacheMissCostUsd: 0,
   firstByte: NO_FIRST_BYTES,
 };
 
@@ -30,6 +33,7 @@ const ACCOUNTS = new Map([
 const GROUPS: Record<Grouping, (row: UsageRow) => Record<string, string | null>> = {
   account: ({ accountId }) => ({ account: ACCOUNTS.get(accountId) ?? null }),
   key: ({ keyId }) => ({ key: keyId }),
+  label: ({ label }) => ({ label }),
   model: ({ model, provider }) => ({ model, provider }),
   provider: ({ provider }) => ({ provider }),
   hour: ({ at }) => ({ hour: new Date(hourOf(at)).toISOString() }),
@@ -84,6 +88,9 @@ function addRow(sums: Sums, row: UsageRow): void {
   sums.cacheReadTokens += tokens(row.cacheRead);
   sums.cacheWriteTokens += tokens(row.cacheWrite);
   sums.outputTokens += tokens(row.output);
+  sums.cacheMisses += Number(row.cacheMiss !== null);
+  sums.cacheMissTokens += tokens(row.cacheMissTokens);
+  sums.cacheMissCostUsd += row.cacheMissCostUsd ?? 0;
   if (row.costUsd !== null) sums.costUsd = (sums.costUsd ?? 0) + row.costUsd;
   const range = sums.firstByte.findIndex((_, at) => isInRange(row.firstByteMs, at));
   if (range >= 0) sums.firstByte[range] = (sums.firstByte[range] ?? 0) + 1;
@@ -118,17 +125,22 @@ export function usageRows(hour: number, base: UsageRow): fc.Arbitrary<UsageRow[]
     cost: fc.option(fc.integer({ min: 0, max: 64 })),
     firstByteMs: fc.option(fc.double({ min: 0, max: 60_000, noNaN: true })),
     error: fc.constantFrom(null, null, 'upstream'),
+    label: fc.constantFrom(null, 'pr-123', 'pr-124'),
+    miss: fc.option(fc.integer({ min: 0, max: 64 })),
   });
   // Some rows many times, so that there are more rows than wait to be summed up.
   const times = fc.constantFrom(1, 1, 2, 1000);
   return fc.array(fc.record({ row, times }), { maxLength: 6 }).map((specs) =>
-    specs.flatMap(({ row: { target, cost, ...rest }, times }) =>
+    specs.flatMap(({ row: { target, cost, miss, ...rest }, times }) =>
       Array.from({ length: times }, () => ({
         ...base,
         ...rest,
         provider: target[0] ?? null,
         model: target[1] ?? null,
         costUsd: cost === null ? null : cost / 16,
+        cacheMiss: miss === null ? null : 'tools',
+        cacheMissTokens: miss === null ? null : miss * 1000,
+        cacheMissCostUsd: miss === null ? null : miss / 16,
       })),
     ),
   );

@@ -83,6 +83,22 @@ export function newKey(change: Partial<NewKey> = {}): NewKey {
   };
 }
 
+/** The columns of a row whose client says nothing of itself. */
+export const UNNAMED = {
+  conversation: null,
+  agent: null,
+  parentAgent: null,
+  agentType: null,
+  class: null,
+  prompt: null,
+  label: null,
+  client: null,
+  cacheMiss: null,
+  cacheMissDetail: null,
+  cacheMissTokens: null,
+  cacheMissCostUsd: null,
+} satisfies Partial<UsageRow>;
+
 export function usageRow(change: Partial<UsageRow> = {}): UsageRow {
   return {
     at: HOUR + 1,
@@ -106,6 +122,7 @@ export function usageRow(change: Partial<UsageRow> = {}): UsageRow {
     requestId: null,
     attempts: null,
     detail: null,
+    ...UNNAMED,
     ...change,
   };
 }

@@ -72,6 +72,28 @@ it('rows from before the sums are in every report, before, while and after they 
   expect(await (await opened(file)).totals(undefined, HOUR)).toEqual((expected as unknown[])[0]);
 });
 
+it('sums of a gateway that knew no labels are those of requests without one', async () => {
+  const file = temporaryFile();
+  const current = temporaryFile();
+  const source = await opened(current);
+  await source.recordUsage(ROWS);
+  await source.prune(HOUR, 90 * 24 * HOUR_MS);
+  const db = new Database(file);
+  migrate(db, file, 1, MIGRATIONS.slice(0, 11));
+  db.prepare('ATTACH ? AS source').run(current);
+  const columns = (db.pragma('table_info(usage_sums)') as { name: string }[])
+    .map(({ name }) => name)
+    .join(', ');
+  db.exec(
+    `INSERT INTO main.usage_sums (${columns}) SELECT ${columns} FROM source.usage_sums WHERE kind NOT IN (4, 14)`,
+  );
+  db.close();
+  const store = await opened(file);
+  expect(await groupedTotals(store, 'label', undefined, HOUR)).toEqual(
+    await groupedTotals(source, 'label', undefined, HOUR),
+  );
+});
+
 it('rows that an older gateway adds meanwhile are summed up too', async () => {
   const file = temporaryFile();
   const store = await opened(file);
@@ -111,8 +133,8 @@ it('a report reads as many sums as there are hours, keys and models, however man
     );
   }
   expect(count(file, 'usage')).toBe(6000);
-  // By account, by key and by two models, in three hours and one day.
-  expect(count(file, 'usage_sums')).toBe(4 * (3 + 1));
+  // By account, by key, by label and by two models, in three hours and one day.
+  expect(count(file, 'usage_sums')).toBe(5 * (3 + 1));
   const waiting = new Database(file, { readonly: true });
   expect(
     waiting.prepare('SELECT max(usage.id) - usage_summed.id FROM usage, usage_summed').pluck().get(),

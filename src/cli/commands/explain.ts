@@ -99,7 +99,7 @@ async function readQuery(
   const inbound = await readRequestFile(file, cwd, model);
   const forwarded = inbound.protocol.client.forwardedHeaders({}, '');
   return {
-    query: routingQuery(inbound, { models: null, accountId: 0 }),
+    query: routingQuery(inbound, { key: { models: null, accountId: 0 } }),
     droppedFor: (target) => buildRequest(inbound, target, { forwarded, strict: false, lessons }).dropped,
   };
 }

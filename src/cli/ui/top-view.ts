@@ -1,4 +1,5 @@
 // Draws one frame of `gateway top` as lines: what is under way, targets, accounts near their limit, conversations with their spend.
+import { shortId as shortConversation } from '../../conversations/identity.ts';
 import type { LiveConversation } from '../../observe/conversations.ts';
 import type { LiveFrame, LiveRequest, LiveTarget } from '../../observe/live.ts';
 import { plural } from '../../plural.ts';
@@ -215,7 +216,7 @@ function conversationSection(conversations: readonly LiveConversation[], canvas:
     [
       { title: 'ACCOUNT', value: ({ account }) => clean(account), shrinks: true },
       { title: 'MODEL', value: ({ model }) => clean(model), shrinks: true },
-      { title: 'CONV', value: ({ conversation }) => clean(conversation ?? '-'), from: 80 },
+      { title: 'CONV', value: ({ conversation }) => clean(shortConversation(conversation)), from: 80 },
       { title: 'REQUESTS', value: ({ requests }) => formatCount(requests), align: 'right' },
       { title: 'IN', value: (row) => formatShort(row.input_tokens), align: 'right', from: 70 },
       { title: 'OUT', value: (row) => formatShort(row.output_tokens), align: 'right', from: 70 },

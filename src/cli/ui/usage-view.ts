@@ -218,6 +218,7 @@ const OPTIONAL = [['P50', 'UNKNOWN'], ['WRITTEN'], ['P95', 'ERRORS'], ['CACHED']
 const MEMBERS = {
   account: ['account'],
   key: ['key', 'name'],
+  label: ['label'],
   model: ['model', 'provider'],
   provider: ['provider'],
   hour: ['hour'],
@@ -228,6 +229,7 @@ const MEMBERS = {
 const CUT: Readonly<Partial<Record<string, Pick<CountedColumn, 'shrinks' | 'shortest'>>>> = {
   account: { shrinks: true },
   name: { shrinks: true },
+  label: { shrinks: true },
   model: { shrinks: true, shortest: 20 },
   provider: { shrinks: true },
 };

@@ -2,6 +2,7 @@
 // to count, too.
 import type { Cancellation } from '../../cancellation.ts';
 import type { Clock } from '../../clock.ts';
+import type { Identity } from '../../conversations/identity.ts';
 import { GatewayError } from '../../errors.ts';
 import { servedPath } from '../../protocols/interface/endpoint.ts';
 import { protocolFor } from '../../routing/catalog.ts';
@@ -11,13 +12,17 @@ import type { GatewayDeps } from '../exchange.ts';
 import type { Inbound } from './read-request.ts';
 import { type StoredReferences, resolveReferences } from './stored-references.ts';
 
-/** `longContext`: the client's headers ask for the long context window. */
-export function routingQuery(
-  inbound: Inbound,
-  key: Pick<Key, 'models' | 'accountId'>,
-  longContext = false,
-): InboundQuery {
-  return new InboundQuery(inbound, key, longContext);
+/** Who asks, beside the body. */
+export interface Asking {
+  key: Pick<Key, 'models' | 'accountId'>;
+  /** The client's headers ask for the long context window. */
+  longContext?: boolean;
+  /** Whose part of which conversation the request is; undefined: it does not matter. */
+  identify?: (inbound: Inbound) => Identity;
+}
+
+export function routingQuery(inbound: Inbound, asking: Asking): RoutingQuery {
+  return new InboundQuery(inbound, asking);
 }
 
 class InboundQuery implements RoutingQuery {
@@ -28,10 +33,11 @@ class InboundQuery implements RoutingQuery {
   readonly accountId: number;
   readonly longContext: boolean;
   readonly #inbound: Inbound;
-  #conversation: string | undefined;
+  readonly #identify: Asking['identify'];
+  #identity: Identity | undefined;
   #openToolTurn: boolean | undefined;
 
-  constructor(inbound: Inbound, key: Pick<Key, 'models' | 'accountId'>, longContext: boolean) {
+  constructor(inbound: Inbound, { key, longContext = false, identify }: Asking) {
     this.longContext = longContext;
     this.protocol = inbound.protocol.name;
     this.model = inbound.model;
@@ -39,6 +45,7 @@ class InboundQuery implements RoutingQuery {
     this.allowed = key.models;
     this.accountId = key.accountId;
     this.#inbound = inbound;
+    this.#identify = identify;
   }
 
   estimate(): number {
@@ -50,15 +57,8 @@ class InboundQuery implements RoutingQuery {
     return (this.#openToolTurn ??= protocol.client.hints.hasOpenToolTurn(value));
   }
 
-  /** Hashed only where several targets make it matter. */
-  get conversation(): string {
-    const { protocol, value } = this.#inbound;
-    return (this.#conversation ??= protocol.client.hints.conversation(value));
-  }
-
-  /** The same, if it was hashed. */
-  get knownConversation(): string | undefined {
-    return this.#conversation;
+  get identity(): Identity | undefined {
+    return (this.#identity ??= this.#identify?.(this.#inbound));
   }
 }
 
@@ -78,7 +78,7 @@ function relayedTo(resolution: Resolution, { protocol, model, endpoint }: Inboun
 
 /** Where a request may go. */
 export interface Route {
-  query: InboundQuery;
+  query: RoutingQuery;
   resolution: Resolution;
   /** What the body refers to; undefined: nothing. */
   references: StoredReferences | undefined;
@@ -90,20 +90,20 @@ export interface Route {
  */
 export async function route(
   inbound: Inbound,
-  { key, longContext }: { key: Pick<Key, 'models' | 'accountId'>; longContext: boolean },
+  asking: Asking,
   cancellation: Cancellation,
   deps: Pick<GatewayDeps, 'routing' | 'clock' | 'learn' | 'items' | 'log' | 'current'>,
 ): Promise<Route> {
-  const query = routingQuery(inbound, key, longContext);
+  const query = routingQuery(inbound, asking);
   const resolution = await resolveTargets(query, cancellation, deps);
   const { stored } = inbound.protocol.client;
-  const references = stored && (await resolveReferences(inbound, stored, key.accountId, deps));
+  const references = stored && (await resolveReferences(inbound, stored, asking.key.accountId, deps));
   if (references?.routed === undefined) {
     return { query, resolution: relayedTo(resolution, inbound), references };
   }
-  const whole = routingQuery(references.routed, key, longContext);
-  const again = await resolveTargets(whole, cancellation, deps);
-  return { query: whole, resolution: relayedTo(again, inbound), references };
+  const again = routingQuery(references.routed, asking);
+  const found = await resolveTargets(again, cancellation, deps);
+  return { query: again, resolution: relayedTo(found, inbound), references };
 }
 
 async function resolveTargets(

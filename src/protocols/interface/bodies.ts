@@ -1,4 +1,5 @@
 // What is read from the body of a request, and the bodies that providers get.
+import type { BodyNames } from '../../canonical/body-names.ts';
 import type { JsonObject } from '../../canonical/json.ts';
 import type { Needs, Traits } from '../../canonical/traits.ts';
 import type { ThinkingCut } from '../../canonical/thinking-signature.ts';
@@ -26,8 +27,10 @@ export interface EncodedRequest {
 export interface Hints {
   /** An estimate of the input tokens. */
   estimate(value: JsonObject): number;
-  /** A hash of the part that stays the same while the conversation grows. */
-  conversation(value: JsonObject): string;
+  /** What it says of its conversation. */
+  names(value: JsonObject): BodyNames;
+  /** The text that stays the same while the conversation grows. */
+  beginning(value: JsonObject): string;
   /** It ends with results of tools that the model called. */
   hasOpenToolTurn(value: JsonObject): boolean;
   /** The client itself asks for usage in the stream. */

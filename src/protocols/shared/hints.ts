@@ -1,21 +1,48 @@
-// What every protocol computes for the router from a request: a hash that identifies the conversation, its last turn, and an estimate
-// of its tokens.
-import { createHash } from 'node:crypto';
+// What every protocol computes for the router from a request: what identifies the conversation, its last turn, and an estimate of its
+// tokens.
+import type { BodyNames } from '../../canonical/body-names.ts';
 import { isObject, type JsonValue, type JsonObject } from '../../canonical/json.ts';
 
-/** The hash of the key by which the client marks requests of one conversation. */
-export function hashOfKey(key: string): string {
-  return createHash('sha256').update(key).digest('base64url');
+/** No body of most clients names its conversation. */
+export const NO_NAMES: BodyNames = {};
+
+/** The key by which a client finds its cache, if it sent one. */
+export function keyAlone({ prompt_cache_key: key }: JsonObject): BodyNames {
+  return typeof key === 'string' && key !== '' ? { cacheKey: key } : NO_NAMES;
 }
 
-/** The hash of the text before the messages, and of the messages up to the first user message. */
-export function hashOfBeginning(before: string, messages: JsonValue | undefined): string {
+/** A JSON text with `session_id`, or a name that ends so. A plain text there names a person. */
+const SESSION_AT_END = /_session_([0-9a-fA-F-]{36})$/;
+/** Characters of the text; agents write three ids. */
+const MOST_USER = 2000;
+
+/** The session that an agent names in the id of its user. */
+export function sessionIn(metadata: JsonValue | undefined): BodyNames | undefined {
+  const user = isObject(metadata) ? metadata.user_id : undefined;
+  if (typeof user !== 'string' || user.length > MOST_USER) return undefined;
+  const session = user.startsWith('{') ? sessionOf(user) : SESSION_AT_END.exec(user)?.[1];
+  return session === undefined ? undefined : { session };
+}
+
+function sessionOf(user: string): string | undefined {
+  try {
+    const { session_id: session } = Object(JSON.parse(user)) as Record<string, unknown>;
+    return typeof session === 'string' && session !== '' ? session : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** The text before the messages, and the messages up to the first user message. */
+export function beginningOf(before: string, messages: JsonValue | undefined): string {
   const list = Array.isArray(messages) ? messages : [];
-  const first = list.findIndex((message) => isObject(message) && message.role === 'user');
-  const hash = createHash('sha256');
-  hash.update(before);
-  for (const message of list.slice(0, first + 1)) hash.update(JSON.stringify(message));
-  return hash.digest('base64url');
+  let text = before;
+  for (const message of list) {
+    text += JSON.stringify(message);
+    if (isObject(message) && message.role === 'user') return text;
+  }
+  // Without a user message, none belongs to the beginning for certain.
+  return before;
 }
 
 /** The last message that is not system text, which some clients add after the results of tools. */

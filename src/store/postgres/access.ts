@@ -30,16 +30,16 @@ const ADD_ACCOUNT = {
     WHERE NOT EXISTS (SELECT 1 FROM accounts WHERE name = $1) ON CONFLICT (name) DO NOTHING`,
 };
 const ADD_KEY = {
-  text: `INSERT INTO keys (id, hash, account_id, prefix, label, permissions, models, created_at, expires_at)
-    VALUES ($1, $2, (SELECT id FROM accounts WHERE name = $3), $4, $5, $6, $7, $8, $9)`,
+  text: `INSERT INTO keys (id, hash, account_id, prefix, label, usage_label, permissions, models, created_at, expires_at)
+    VALUES ($1, $2, (SELECT id FROM accounts WHERE name = $3), $4, $5, $6, $7, $8, $9, $10)`,
 };
 const REVOKE = { text: 'UPDATE keys SET revoked_at = $2 WHERE id = $1 AND revoked_at IS NULL' };
 const EXTEND = { text: 'UPDATE keys SET expires_at = $2 WHERE id = $1' };
 const PRUNE = { text: `DELETE FROM keys WHERE ${IS_LEASE} AND coalesce(revoked_at, expires_at) < $1` };
 const LOCK = { text: 'SELECT 1 FROM keys WHERE id = $1 FOR UPDATE' };
 const COPY = {
-  text: `INSERT INTO keys (id, hash, account_id, prefix, label, permissions, models, created_at, expires_at)
-    SELECT $1, $2, account_id, $3, label, permissions, models, $4::bigint, expires_at - created_at + $4::bigint
+  text: `INSERT INTO keys (id, hash, account_id, prefix, label, usage_label, permissions, models, created_at, expires_at)
+    SELECT $1, $2, account_id, $3, label, usage_label, permissions, models, $4::bigint, expires_at - created_at + $4::bigint
     FROM keys WHERE id = $5`,
 };
 const END_BY = {

@@ -154,6 +154,27 @@ export const MIGRATIONS: readonly Migration[] = [
         FOR EACH STATEMENT EXECUTE FUNCTION gateway_changed();
     `,
   },
+  {
+    name: '0002-conversations',
+    // Which conversation a request belongs to, whose part of it, and why its prompt was not found in a cache. Null in rows of an older
+    // gateway, so that their sums by label are those of their account.
+    sql: `
+      ALTER TABLE keys ADD COLUMN usage_label text;
+      ALTER TABLE usage
+        ADD COLUMN conversation text COLLATE "C", ADD COLUMN agent text, ADD COLUMN parent_agent text,
+        ADD COLUMN agent_type text, ADD COLUMN class text, ADD COLUMN prompt text, ADD COLUMN label text,
+        ADD COLUMN client text, ADD COLUMN cache_miss text, ADD COLUMN cache_miss_detail text,
+        ADD COLUMN cache_miss_tokens bigint, ADD COLUMN cache_miss_cost_usd double precision;
+      CREATE INDEX usage_conversation ON usage (conversation, at) WHERE conversation IS NOT NULL;
+      ALTER TABLE usage_sums
+        ADD COLUMN cache_misses bigint NOT NULL DEFAULT 0, ADD COLUMN cache_miss_tokens bigint NOT NULL DEFAULT 0,
+        ADD COLUMN cache_miss_cost_usd double precision NOT NULL DEFAULT 0;
+      CREATE TABLE sums_by_label AS SELECT * FROM usage_sums WHERE kind IN (1, 11);
+      UPDATE sums_by_label SET kind = kind + 3;
+      INSERT INTO usage_sums SELECT * FROM sums_by_label;
+      DROP TABLE sums_by_label;
+    `,
+  },
 ];
 
 const TABLES = {

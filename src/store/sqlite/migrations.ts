@@ -263,6 +263,34 @@ export const MIGRATIONS: readonly Migration[] = [
       ) STRICT, WITHOUT ROWID;
     `,
   },
+  {
+    name: '0012-conversations',
+    // Which conversation a request belongs to, whose part of it, and why its prompt was not found in a cache. Null in rows of an older
+    // gateway, so that their sums by label are those of their account.
+    sql: `
+      ALTER TABLE keys ADD COLUMN usage_label TEXT;
+      ALTER TABLE usage ADD COLUMN conversation TEXT;
+      ALTER TABLE usage ADD COLUMN agent TEXT;
+      ALTER TABLE usage ADD COLUMN parent_agent TEXT;
+      ALTER TABLE usage ADD COLUMN agent_type TEXT;
+      ALTER TABLE usage ADD COLUMN class TEXT;
+      ALTER TABLE usage ADD COLUMN prompt TEXT;
+      ALTER TABLE usage ADD COLUMN label TEXT;
+      ALTER TABLE usage ADD COLUMN client TEXT;
+      ALTER TABLE usage ADD COLUMN cache_miss TEXT;
+      ALTER TABLE usage ADD COLUMN cache_miss_detail TEXT;
+      ALTER TABLE usage ADD COLUMN cache_miss_tokens INTEGER;
+      ALTER TABLE usage ADD COLUMN cache_miss_cost_usd REAL;
+      CREATE INDEX usage_conversation ON usage (conversation, at) WHERE conversation IS NOT NULL;
+      ALTER TABLE usage_sums ADD COLUMN cache_misses INTEGER NOT NULL DEFAULT 0;
+      ALTER TABLE usage_sums ADD COLUMN cache_miss_tokens INTEGER NOT NULL DEFAULT 0;
+      ALTER TABLE usage_sums ADD COLUMN cache_miss_cost_usd REAL NOT NULL DEFAULT 0;
+      CREATE TABLE sums_by_label AS SELECT * FROM usage_sums WHERE kind IN (1, 11);
+      UPDATE sums_by_label SET kind = kind + 3;
+      INSERT INTO usage_sums SELECT * FROM sums_by_label;
+      DROP TABLE sums_by_label;
+    `,
+  },
 ];
 
 /** Brings the schema up to date. If several processes do so at once, the first applies the steps and the others find them. */

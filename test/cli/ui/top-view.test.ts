@@ -67,7 +67,9 @@ const DATA: TopData = {
     ],
     conversations: [
       {
-        conversation: '1f2e3d4c',
+        conversation: 'conv_1f2e3d4c5b6a7980',
+        client: 'claude-code',
+        label: null,
         account: 'alice',
         model: 'gpt-5.2',
         requests: 12,
@@ -77,7 +79,9 @@ const DATA: TopData = {
         last_at: '2026-11-22T14:05:30.000Z',
       },
       {
-        conversation: null,
+        conversation: 'conv_0A1zzzzz00000000abc',
+        client: null,
+        label: 'pr-123',
         account: 'bob',
         model: 'slow',
         requests: 1,

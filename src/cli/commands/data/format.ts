@@ -110,8 +110,8 @@ function recordOf(line: Record<string, unknown>, fault: Fault): StoredRecord {
   const record: Record<string, unknown> = { type };
   for (const [member, name] of columnsOf(type as StoredRecord['type'])) {
     const rule = members[name];
-    // A column of usage may be newer than the gateway that wrote the file. Of a key, null means every model, or no end.
-    const value = type === 'usage' ? (line[name] ?? null) : line[name];
+    // A column may be newer than the gateway that wrote the file. Of a key, null may mean every model, or no end.
+    const value = type === 'usage' || name === 'usage_label' ? (line[name] ?? null) : line[name];
     if (rule?.fits(value) !== true)
       throw fault(`${type}.${name} is missing or not right: ${rule?.right ?? 'nothing'} is expected`);
     record[member] = value;

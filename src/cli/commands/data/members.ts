@@ -94,6 +94,7 @@ export const MEMBERS: Readonly<Record<StoredRecord['type'], Readonly<Record<stri
     hash: matching('a SHA-256 in hex', /^[0-9a-f]{64}$/),
     prefix: matching('the beginning of a key', /^sk-gw-[0-9A-Za-z]{1,16}$/),
     label: optional(name),
+    usage_label: optional(word),
     permissions: list(`a list of some of ${PROTOCOL_NAMES.join(', ')}`, protocol),
     models: optional(list('a list of names of models', (value) => word.fits(value))),
     created_at: time,

@@ -5,7 +5,7 @@ import { NO_NEEDS, type Needs } from '../../../canonical/traits.ts';
 import { ANSWERS_LATER, readModelName, refuse } from '../../shared/client.ts';
 import type { Envelope, Hints } from '../../interface/bodies.ts';
 import { isName, keptIn } from '../../shared/kept.ts';
-import { hashOfBeginning, hashOfKey, lastTurn, estimateBody } from '../../shared/hints.ts';
+import { beginningOf, keyAlone, lastTurn, estimateBody, sessionIn } from '../../shared/hints.ts';
 
 const ROLES: ReadonlySet<unknown> = new Set(['developer', 'system', 'user', 'assistant', 'tool', 'function']);
 
@@ -164,9 +164,8 @@ export function asksForUsage({ stream_options: options }: JsonObject): boolean {
 
 export const hints: Hints = {
   estimate: estimateBody,
-  conversation({ prompt_cache_key: key, messages }) {
-    return typeof key === 'string' && key !== '' ? hashOfKey(key) : hashOfBeginning('', messages);
-  },
+  names: (value) => sessionIn(value.metadata) ?? keyAlone(value),
+  beginning: ({ messages }) => beginningOf('', messages),
   hasOpenToolTurn({ messages }) {
     const last = lastTurn(messages);
     return isObject(last) && (last.role === 'tool' || last.role === 'function');

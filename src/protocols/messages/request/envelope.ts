@@ -6,7 +6,7 @@ import type { Envelope, Hints } from '../../interface/bodies.ts';
 import { readModelName, refuse } from '../../shared/client.ts';
 import { addedTool } from '../wire-types.ts';
 import { isName, keptIn } from '../../shared/kept.ts';
-import { hashOfBeginning, lastTurn, estimateBody } from '../../shared/hints.ts';
+import { beginningOf, lastTurn, estimateBody, NO_NAMES, sessionIn } from '../../shared/hints.ts';
 
 const SERVER_TOOL = /^(web_search|web_fetch|code_execution|tool_search|advisor|mcp_toolset)/;
 
@@ -156,9 +156,9 @@ const SYSTEM_END = 2000;
 
 export const hints: Hints = {
   estimate: estimateBody,
-  conversation({ system, messages }) {
-    return hashOfBeginning((JSON.stringify(system) ?? '').slice(-SYSTEM_END), messages);
-  },
+  names: ({ metadata }) => sessionIn(metadata) ?? NO_NAMES,
+  beginning: ({ system, messages }) =>
+    beginningOf((JSON.stringify(system) ?? '').slice(-SYSTEM_END), messages),
   hasOpenToolTurn({ messages }) {
     const last = lastTurn(messages);
     return (

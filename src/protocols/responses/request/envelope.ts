@@ -1,12 +1,13 @@
 // What the gateway reads of a responses request, relayed or not: its envelope, what routing asks of it, and whether a body is one of
 // this protocol. On the path of every request: one shallow pass, no schema library.
+import type { BodyNames } from '../../../canonical/body-names.ts';
 import { isObject, type JsonObject, type JsonValue } from '../../../canonical/json.ts';
 import { NO_NEEDS, type Needs } from '../../../canonical/traits.ts';
 import type { Envelope, Hints } from '../../interface/bodies.ts';
 import { ANSWERS_LATER, readModelName, refuse } from '../../shared/client.ts';
 import { isHosted } from './tools.ts';
 import { isName, keptIn } from '../../shared/kept.ts';
-import { hashOfBeginning, hashOfKey, estimateBody } from '../../shared/hints.ts';
+import { beginningOf, estimateBody, keyAlone, sessionIn } from '../../shared/hints.ts';
 
 export function readEnvelope(value: JsonObject): Envelope {
   const model = readModelName(value);
@@ -179,12 +180,31 @@ function isSystem(item: JsonValue | undefined): boolean {
   return isObject(item) && (item.role === 'system' || item.role === 'developer');
 }
 
+/** Codex says in the body what its headers say; over a WebSocket there alone. Its cache key is the id of its thread. */
+function codexNames({ client_metadata: told, prompt_cache_key: key }: JsonObject): BodyNames | undefined {
+  if (!isObject(told)) return undefined;
+  const of = (name: string): string | undefined => {
+    const value = told[name];
+    return typeof value === 'string' && value !== '' ? value : undefined;
+  };
+  const thread = of('thread_id');
+  const session = of('session_id') ?? thread ?? (of('x-codex-window-id') === undefined ? undefined : key);
+  if (typeof session !== 'string' || session === '') return undefined;
+  return {
+    session,
+    thread,
+    parentThread: of('x-codex-parent-thread-id'),
+    subagent: of('x-openai-subagent'),
+    turn: of('root_turn_id'),
+  };
+}
+
 export const hints: Hints = {
   estimate: estimateBody,
-  conversation({ prompt_cache_key: key, instructions, input }) {
-    if (typeof key === 'string' && key !== '') return hashOfKey(key);
+  names: (value) => codexNames(value) ?? sessionIn(value.metadata) ?? keyAlone(value),
+  beginning({ instructions, input }) {
     const before = typeof instructions === 'string' ? instructions : '';
-    return hashOfBeginning(before, typeof input === 'string' ? [{ role: 'user', content: input }] : input);
+    return beginningOf(before, typeof input === 'string' ? [{ role: 'user', content: input }] : input);
   },
   hasOpenToolTurn({ input }) {
     return Array.isArray(input) && isResult(input.findLast((item) => !isSystem(item)));

@@ -11,6 +11,7 @@ import {
   hourTotals,
   KINDS,
   measuresOf,
+  MONEY,
   KNOWN,
   reportOf,
   totalsByAccount,
@@ -23,14 +24,14 @@ import type { AccountTotals, Grouping, HourAdmissions, Totals } from '../../stor
 import type { Connection } from '../connection.ts';
 import { LOCKS } from '../migrations.ts';
 
-const sum = (count: string): string => `sum(${count})${count === 'cost_usd' ? '' : '::bigint'}`;
+const sum = (count: string): string => `sum(${count})${MONEY.includes(count) ? '' : '::bigint'}`;
 const SUMS = COUNTS.map((count) => `${sum(count)} AS ${count}`).join(', ');
 const ADD = COUNTS.map((count) => `${count} = usage_sums.${count} + excluded.${count}`).join(', ');
 
 const MEASURED = measuresOf({
   rows: (condition) => `count(*) FILTER (WHERE ${condition})`,
   tokens: (expression) => `coalesce(sum(${expression}) FILTER (WHERE ${KNOWN}), 0)::bigint`,
-  cost: 'coalesce(sum(cost_usd), 0)',
+  money: (column) => `coalesce(sum(${column}), 0)`,
 });
 const firstByte = (range: number): string => {
   const from = FIRST_BYTE_LIMITS[range - 1];
@@ -46,9 +47,9 @@ const firstByte = (range: number): string => {
 /** Sums of usage rows by hour, with the columns of every kind. */
 const sumsOfRows = (rows: string): string => `
   SELECT at - at % ${HOUR_MS} AS at, account_id, key_id, coalesce(provider, '') AS provider, coalesce(model, '') AS model,
-    count(*) AS requests, ${MEASURED},
+    coalesce(label, '') AS label, count(*) AS requests, ${MEASURED},
     ${FIRST_BYTES.map((_, range) => firstByte(range)).join(', ')}
-  FROM ${rows} GROUP BY 1, 2, 3, 4, 5`;
+  FROM ${rows} GROUP BY 1, 2, 3, 4, 5, 6`;
 
 /** Adds the rows of a common table expression to the sums, in the order of the primary key: no two machines wait for each other. */
 export const addToSums = (rows: string): string => `

@@ -37,17 +37,17 @@ const RANGE = `CASE ${FIRST_BYTE_LIMITS.map((limit, range) => `WHEN first_byte_m
 const MEASURED = measuresOf({
   rows: (condition) => `sum(${condition})`,
   tokens: (expression) => `coalesce(sum(iif(${KNOWN}, ${expression}, 0)), 0)`,
-  cost: 'total(cost_usd)',
+  money: (column) => `total(${column})`,
 });
 
 /** Usage rows in the form of sums by hour, with the columns of every kind. */
 const sumsOfRows = (condition: string): string => `
-  SELECT hour, account_id, key_id, provider, model, requests, ${MEASURES.join(', ')},
+  SELECT hour, account_id, key_id, provider, model, label, requests, ${MEASURES.join(', ')},
     ${FIRST_BYTES.map((name, range) => `iif(first_byte = ${range}, requests, 0) AS ${name}`).join(', ')}
   FROM (
     SELECT at - at % ${HOUR_MS} AS hour, account_id, key_id, coalesce(provider, '') AS provider, coalesce(model, '') AS model,
-      ${RANGE} AS first_byte, count(*) AS requests, ${MEASURED}
-    FROM usage WHERE ${condition} GROUP BY 1, 2, 3, 4, 5, 6
+      coalesce(label, '') AS label, ${RANGE} AS first_byte, count(*) AS requests, ${MEASURED}
+    FROM usage WHERE ${condition} GROUP BY 1, 2, 3, 4, 5, 6, 7
   )`;
 
 const ROLL_UP = `

@@ -94,15 +94,14 @@ describe('the envelope', () => {
 });
 
 describe('hints', () => {
-  it('name the conversation by the cache key, else by how it begins', () => {
-    const conversation = (value: JsonObject) => client.hints.conversation(value);
+  it('know how the conversation begins, and its cache key', () => {
+    const { names, beginning } = client.hints;
     const first = [user('hi')];
     const later = [...first, { role: 'assistant', content: 'yes' }, user('more')];
-    expect(conversation({ input: first })).toBe(conversation({ input: later }));
-    expect(conversation({ input: 'a' })).not.toBe(conversation({ input: 'b' }));
-    expect(conversation({ input: 'a', prompt_cache_key: 'k' })).toBe(
-      conversation({ input: 'b', prompt_cache_key: 'k' }),
-    );
+    expect(beginning({ input: first })).toBe(beginning({ input: later }));
+    expect(beginning({ input: 'a' })).not.toBe(beginning({ input: 'b' }));
+    expect(names({ input: 'a', prompt_cache_key: 'k' })).toEqual({ cacheKey: 'k' });
+    expect(names({ input: 'a', prompt_cache_key: '' })).toEqual({});
   });
 
   it('know an open tool turn, behind texts of the system too', () => {
