@@ -14,7 +14,7 @@ import type { ModelEntry } from '../routing/catalog.ts';
 import { createRouting, type Routing } from '../routing/routing.ts';
 import { SIM_MODELS } from '../sim/behaviours.ts';
 import { call } from '../control/client.ts';
-import type { Lesson } from '../routing/lessons.ts';
+import type { Lesson } from '../routing/state/lessons.ts';
 import { snakeCase } from '../snake-case.ts';
 import type { Context } from './context.ts';
 import { runningGateways } from './running.ts';
