@@ -25,15 +25,13 @@ export interface Traits {
   streamUsage: boolean;
   /** Takes the extra member `top_k`. */
   topK: boolean;
-  /** Takes `web_search_options`. */
-  webSearchOptions: boolean;
+  /** Takes `web_search_options`; `flat_location`: with the members of a place directly in `user_location`. */
+  webSearchOptions: boolean | 'flat_location';
   /**
    * Takes what came to chat with OpenAI's fifth models: tools of free text (`type: custom`), a choice of `allowed_tools`, `verbosity`
    * and the members of the prompt cache. Else functions stand for such tools, and the allowed ones alone are sent.
    */
   customTools: boolean;
-  /** Takes images and files in `tool` messages. */
-  toolResultImages: boolean;
   /** Roles must alternate, with system text only at the beginning. */
   strictAlternation: boolean;
   /** Takes a user's message directly after `tool` messages; else a word of the assistant is put between. */
@@ -143,7 +141,6 @@ export const DEFAULT_TRAITS: Traits = {
   topK: false,
   webSearchOptions: false,
   customTools: false,
-  toolResultImages: false,
   strictAlternation: false,
   userAfterTool: true,
   thoughtSignatures: false,

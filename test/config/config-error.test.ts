@@ -155,6 +155,10 @@ const FAULTS: Record<string, [text: string, ...lines: string[]]> = {
     'providers:\n  ollama:\n    flags: { max_token_field: max_tokens }\n',
     'gateway.yaml:3 providers.ollama.flags.max_token_field: is not a flag; did you mean max_tokens_field?',
   ],
+  'a flag of an older version': [
+    'providers:\n  ollama:\n    flags: { tool_result_images: true }\n',
+    'gateway.yaml:3 providers.ollama.flags.tool_result_images: is no longer a flag: images of tool results follow in a user message, as every chat server takes them; delete it',
+  ],
   'a flag in the spelling of the code': [
     'providers:\n  ollama:\n    flags: { topK: true }\n',
     'gateway.yaml:3 providers.ollama.flags.topK: is not a flag; did you mean top_k?',

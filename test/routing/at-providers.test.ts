@@ -21,6 +21,17 @@ describe('a model at a well-known provider', () => {
     ['openai/gpt-6.1-terra', { efforts: ['none', 'low', 'medium', 'high', 'xhigh', 'max'] }],
     ['openai/gpt-5-pro', { efforts: ['high'] }],
     ['openai/gpt-5.4-pro', { efforts: ['medium', 'high', 'xhigh'], thinkingOff: 'never' }],
+    [
+      'openai/gpt-4o-search-preview',
+      {
+        webSearchOptions: true,
+        rejectsSampling: true,
+        rejectFields: ['frequency_penalty', 'presence_penalty'],
+      },
+    ],
+    ['openai/gpt-4o-mini-search-preview-2025-03-11', { webSearchOptions: true, rejectsSampling: true }],
+    ['openai/gpt-5-search-api', { webSearchOptions: true }],
+    ['openai/gpt-4o', { webSearchOptions: false, rejectsSampling: false }],
     ['openai/o3', { rejectFields: ['parallel_tool_calls'] }],
     [
       'deepseek/deepseek-v4-pro',
@@ -109,7 +120,10 @@ describe('a model at a well-known provider', () => {
     ],
     ['meta/muse-spark-1.2', { efforts: ['minimal', 'low', 'medium', 'high', 'xhigh'], thinkingOff: 'never' }],
     ['xiaomi/mimo-v2.6-pro', { thinkingForm: 'type', efforts: [], replayReasoning: 'tool_turns' }],
-    ['perplexity/sonar-pro', { tools: false, maxStop: 0, strictAlternation: true }],
+    [
+      'perplexity/sonar-pro',
+      { tools: false, maxStop: 0, strictAlternation: true, webSearchOptions: 'flat_location' },
+    ],
     ['nvidia/openai/gpt-oss-20b', { thinkingForm: 'effort', efforts: ['low', 'medium', 'high'] }],
     ['nvidia/moonshotai/kimi-k2.6', { thinkingForm: 'template', efforts: [], vision: true }],
     [

@@ -28,7 +28,6 @@ import { PATHS } from '../helpers/ask.ts';
 const GENEROUS: Traits = {
   ...DEFAULT_TRAITS,
   topK: true,
-  toolResultImages: true,
   replayReasoning: 'always',
   cacheMarks: 'cache_control',
   cacheKey: true,

@@ -226,8 +226,10 @@ export const MAKERS: readonly Preset[] = [
     auth: 'bearer',
     defaultModel: 'sonar-pro',
     // https://github.com/ppl-ai/api-discussion/issues/265, https://github.com/BerriAI/litellm/issues/11665
+    // https://docs.perplexity.ai/guides/user-location-filter-guide
     traits: {
       tools: false,
+      webSearchOptions: 'flat_location',
       strictAlternation: true,
       prefill: false,
       responseFormats: ['json_schema'],

@@ -31,15 +31,20 @@ const TOKEN_RANGE: Rule<readonly number[]> = {
   },
 };
 
+const SEARCH: Rule<boolean | 'flat_location'> = {
+  wrong: 'is not a known choice',
+  right: 'write true, false or flat_location',
+  read: (value) => (value === 'flat_location' ? value : TRUTH.read(value)),
+};
+
 const FLAGS = {
   maxTokensField: choice('max_tokens', 'max_completion_tokens'),
   systemRole: choice('system', 'developer'),
   userField: choice('user', 'safety_identifier'),
   streamUsage: TRUTH,
   topK: TRUTH,
-  webSearchOptions: TRUTH,
+  webSearchOptions: SEARCH,
   customTools: TRUTH,
-  toolResultImages: TRUTH,
   strictAlternation: TRUTH,
   userAfterTool: TRUTH,
   thoughtSignatures: TRUTH,
@@ -89,13 +94,22 @@ const MEMBERS = new Map<string, FlagMember>(
   (Object.keys(FLAGS) as FlagMember[]).map((member) => [snakeCase(member), member]),
 );
 
+/** Flags of older versions, and what to do about them. */
+const REMOVED: ReadonlyMap<string, string> = new Map([
+  [
+    'tool_result_images',
+    'is no longer a flag: images of tool results follow in a user message, as every chat server takes them; delete it',
+  ],
+]);
+
 /** The names of all flags, as the file writes them. */
 export const FLAG_NAMES: readonly string[] = [...MEMBERS.keys()];
 
 /** One flag of the file as a member of Traits, or its fault. */
 export function readFlag(name: string, value: unknown): { traits: Partial<Traits> } | { fault: string } {
   const member = MEMBERS.get(name);
-  if (member === undefined) return { fault: `is not a flag; ${suggest(name, FLAG_NAMES)}` };
+  if (member === undefined)
+    return { fault: REMOVED.get(name) ?? `is not a flag; ${suggest(name, FLAG_NAMES)}` };
   const { wrong, right, read: reader }: Rule<unknown> = FLAGS[member];
   const read = reader(value);
   if (read === undefined) return { fault: `${wrong}; ${right}` };

@@ -44,6 +44,15 @@ export const OPENAI: readonly ModelRow[] = [
     match: /^(?:gpt-4o|chatgpt-4o)/,
     traits: { ...OPENAI_CHAT, vision: true, tools: undefined, contextWindow: 128 * K, maxOutput: 16_384 },
   },
+  // https://docs.litellm.ai/docs/completion/web_search, https://github.com/vercel/ai/pull/5647
+  {
+    match: /^gpt-4o-(?:mini-)?search/,
+    traits: {
+      webSearchOptions: true,
+      rejectsSampling: true,
+      rejectFields: ['frequency_penalty', 'presence_penalty'],
+    },
+  },
   {
     match: /^gpt-4o-.*audio|^gpt-audio/,
     traits: { audio: true, vision: false, thinking: false, efforts: [] },
@@ -73,6 +82,7 @@ export const OPENAI: readonly ModelRow[] = [
       efforts: ['minimal', 'low', 'medium', 'high'],
     },
   },
+  { match: /^gpt-5-search/, traits: { webSearchOptions: true } },
   { match: /^gpt-5-pro/, traits: { efforts: ['high'] } },
   {
     match: /^gpt-5-1(?:-|$)/,

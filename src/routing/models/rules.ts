@@ -19,7 +19,6 @@ const WIRE_TRAITS = [
   'streamUsage',
   'topK',
   'webSearchOptions',
-  'toolResultImages',
   'strictAlternation',
   'userAfterTool',
   'thoughtSignatures',

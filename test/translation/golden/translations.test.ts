@@ -21,7 +21,6 @@ const TARGETS: Readonly<Record<string, Partial<Traits>>> = {
     topK: true,
     webSearchOptions: true,
     customTools: true,
-    toolResultImages: true,
     thoughtSignatures: true,
     replayReasoning: 'always',
     cacheMarks: 'cache_control',

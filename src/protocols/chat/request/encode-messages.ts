@@ -168,16 +168,12 @@ function resultContent(part: ToolResultPart, history: History, encoding: EncodeC
     }
   }
   const text = markError(lines.join('\n'), part);
-  if (encoding.traits.toolResultImages && media.length > 0) {
-    return text === '' ? media : [{ type: 'text', text }, ...media];
-  }
   append(history.attached, media);
   return text;
 }
 
 function attach(wire: JsonObject, lines: string[], media: JsonObject[], encoding: EncodeContext): void {
   media.push(wire);
-  if (encoding.traits.toolResultImages) return;
   const what = wire.type === 'image_url' ? 'image' : wire.type === 'file' ? 'document' : 'audio';
   lines.push(`[${what} attached below]`);
   encoding.warn('changed', 'messages.toolResult', `the ${what} of a tool result follows in a user message`);

@@ -114,7 +114,11 @@ function putWebSearch(body: JsonObject, encoding: EncodeContext): void {
   }
   const options: JsonObject = {};
   if (webSearch.contextSize !== undefined) options.search_context_size = webSearch.contextSize;
-  if (webSearch.location) options.user_location = { type: 'approximate', approximate: webSearch.location };
+  const { location } = webSearch;
+  if (location) {
+    const isFlat = encoding.traits.webSearchOptions === 'flat_location';
+    options.user_location = isFlat ? location : { type: 'approximate', approximate: location };
+  }
   body.web_search_options = options;
 }
 

@@ -96,11 +96,6 @@ describe('tool turns', () => {
       content: [imageWire, { type: 'text', text: 'look' }],
     });
   });
-  test('servers that take images in tool messages get them there', () => {
-    expect(history([user(result('a', [text('see'), image]))], { toolResultImages: true })).toEqual([
-      { role: 'tool', tool_call_id: 'a', content: [{ type: 'text', text: 'see' }, imageWire] },
-    ]);
-  });
   test.each([
     ['an error', 'failed', 'Error: failed'],
     ['an error that begins with Error:', 'Error: failed', 'Error: failed'],

@@ -64,6 +64,12 @@ describe('options', () => {
       { web_search_options: { user_location: { type: 'approximate', approximate: { city: 'Oslo' } } } },
     ],
     [
+      'a web search with its place, for a server that has no `approximate`',
+      { webSearch: { location: { city: 'Oslo' } } },
+      { webSearchOptions: 'flat_location' },
+      { web_search_options: { user_location: { city: 'Oslo' } } },
+    ],
+    [
       'a cache key',
       { cacheKey: { value: 'k', from: 'asked' } },
       { cacheKey: true },
