@@ -2,7 +2,7 @@
 // added, never renamed.
 import { z } from 'zod';
 import { nameFault } from '../accounts/json.ts';
-import { PROTOCOL_NAMES } from '../canonical/request.ts';
+import { PERMISSIONS } from '../canonical/request.ts';
 import { GROUPINGS } from '../store/store.ts';
 import { SHOWN_COLUMNS, type ShownColumns, type UsageKind } from '../store/usage-columns.ts';
 
@@ -50,7 +50,7 @@ export const Tier = z.object({
   requests_per_hour: z.int().nullable().meta({ description: 'null: no limit' }),
 });
 
-const permissions = z.array(z.enum(PROTOCOL_NAMES));
+const permissions = z.array(z.enum(PERMISSIONS));
 const key = {
   id: z.string(),
   account: z.string(),
@@ -215,7 +215,7 @@ const number = z.number().nullable();
 
 /** Of the columns that a request shows. */
 const OF_KIND: Readonly<Record<UsageKind, z.ZodType>> = {
-  ...{ time, account: count.nullable(), key: text, protocol: text, model: text, name: text },
+  ...{ time, account: count.nullable(), key: text, endpoint: text, model: text, name: text },
   ...{ status: z.int().nullable(), flag: z.boolean().nullable(), count: tokens, number },
   ...{ milliseconds: number, request: text, json: text },
 };

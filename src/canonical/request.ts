@@ -6,6 +6,14 @@ import type { JsonObject, JsonValue } from './json.ts';
 export const PROTOCOL_NAMES = ['chat', 'messages', 'responses'] as const;
 export type ProtocolName = (typeof PROTOCOL_NAMES)[number];
 
+/** What a key may be allowed to use: the endpoints of a protocol, and those that have a permission of their own. */
+export const PERMISSIONS = ['chat', 'messages', 'responses', 'embeddings'] as const;
+export type Permission = (typeof PERMISSIONS)[number];
+
+/** What a row of usage names as its endpoint: a protocol, or an endpoint that answers with something else. */
+export const ENDPOINT_NAMES = ['chat', 'messages', 'responses', 'embeddings', 'completions'] as const;
+export type EndpointName = (typeof ENDPOINT_NAMES)[number];
+
 /**
  * The key by which a provider finds a conversation's prompt cache. `asked`: the client chose it, so leaving it out is reported.
  * `routine`: this kind of client always sends one. `session`: the client sent none; its session's id takes the place.

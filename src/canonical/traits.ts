@@ -10,6 +10,8 @@ export interface Traits {
   tools?: boolean;
   thinking?: boolean;
   structuredOutput?: boolean;
+  /** The model makes embeddings, and no answers. */
+  embeddings?: boolean;
   /** Tokens. */
   contextWindow?: number;
   /** The window of requests whose `anthropic-beta` asks for the long one. */
@@ -25,6 +27,8 @@ export interface Traits {
   streamUsage: boolean;
   /** Takes the extra member `top_k`. */
   topK: boolean;
+  /** Where a bare text is completed, behind the base URL (`../` goes up in it); false: nowhere. */
+  completionsPath: string | false;
   /** Takes `web_search_options`; `flat_location`: with the members of a place directly in `user_location`. */
   webSearchOptions: boolean | 'flat_location';
   /**
@@ -138,6 +142,7 @@ export const DEFAULT_TRAITS: Traits = {
   systemRole: 'system',
   userField: 'user',
   streamUsage: true,
+  completionsPath: '/completions',
   topK: false,
   webSearchOptions: false,
   customTools: false,

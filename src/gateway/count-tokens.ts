@@ -59,7 +59,6 @@ export async function countTokens(
             body: built.bytes,
             stream: false,
             timeout: { ...to.provider.timeout, connect: TIMEOUT_MS, whole: TIMEOUT_MS },
-            network: to.provider.network,
           },
           exchange.cancellation,
         );

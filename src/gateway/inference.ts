@@ -6,7 +6,7 @@ import type { Protocol } from '../protocols/interface/protocol.ts';
 import { losesSignatures, protocolFor, type Target } from '../routing/catalog.ts';
 import type { PassedOver, Resolution, RoutingQuery } from '../routing/resolve.ts';
 import { type GatewayDeps, ClientGone, type Exchange } from './exchange.ts';
-import { readRequest, type Arrival, type Inbound } from './inbound/read-request.ts';
+import { permissionAt, readRequest, recordedAt, type Arrival, type Inbound } from './inbound/read-request.ts';
 import { route } from './inbound/route.ts';
 import type { AskOptions } from './outbound/asking.ts';
 import { buildFirst } from './outbound/build-request.ts';
@@ -23,11 +23,11 @@ import { type Admitted, finishTrace, startTrace, type Outcome, type Trace } from
  * the client left.
  */
 export async function infer(arrival: Arrival, exchange: Exchange, deps: GatewayDeps): Promise<void> {
-  const { name, client } = arrival.protocol;
+  const { client } = arrival.protocol;
   const { clock, store } = deps;
   const { requestId, headers, cancellation } = exchange;
   const startedAt = clock.monotonic();
-  const asked = { headers, endpoint: name, keyHeaders: client.keyHeaders };
+  const asked = { headers, endpoint: permissionAt(arrival), keyHeaders: client.keyHeaders };
   const key = await authenticate(asked, store, clock.now());
   const { config } = deps.current;
   const release = deps.inFlightLimit.enter(config, exchange.arrivedInTime);
@@ -53,7 +53,7 @@ export async function infer(arrival: Arrival, exchange: Exchange, deps: GatewayD
     const admitted: Admitted = {
       requestId,
       key,
-      endpoint: name,
+      endpoint: recordedAt(arrival),
       modelAsked: inbound.model,
       streamed: inbound.stream,
       startedAt,

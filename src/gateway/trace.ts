@@ -2,7 +2,7 @@
 import type { RefusedRequest } from '../accounts/request-json.ts';
 import type { Clock } from '../clock.ts';
 import type { Identity } from '../conversations/identity.ts';
-import type { ProtocolName } from '../canonical/request.ts';
+import type { EndpointName } from '../canonical/request.ts';
 import type { Usage } from '../canonical/reply.ts';
 import type { ProviderFailure } from '../errors.ts';
 import type { Protocol } from '../protocols/interface/protocol.ts';
@@ -79,7 +79,7 @@ export interface Admitted {
   readonly requestId: string;
   readonly key: Key;
   /** The client's protocol, and the name of a model that the client sent. */
-  readonly endpoint: ProtocolName;
+  readonly endpoint: EndpointName;
   readonly modelAsked: string;
   readonly streamed: boolean;
   /** Monotonic milliseconds. */
@@ -97,7 +97,7 @@ const NO_FAILURES: readonly FailedContact[] = [];
 export class Trace implements Admitted {
   readonly requestId: string;
   readonly key: Key;
-  readonly endpoint: ProtocolName;
+  readonly endpoint: EndpointName;
   readonly modelAsked: string;
   readonly streamed: boolean;
   readonly startedAt: number;

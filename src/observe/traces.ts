@@ -7,6 +7,7 @@ import type { Logger } from '../log.ts';
 import { withoutKeys } from '../ids.ts';
 import { totalInput } from '../canonical/reply.ts';
 import { servedPath } from '../protocols/interface/endpoint.ts';
+import { PROTOCOL_NAMES, type EndpointName } from '../canonical/request.ts';
 import { protocols } from '../protocols/registry.ts';
 
 const NAME = 'local-llm-gateway';
@@ -164,8 +165,14 @@ function epochOf({ startedAt, durationMs, endedAt }: FinishedTrace): (monotonic:
 }
 
 function pathOf({ endpoint }: FinishedTrace): string {
-  return servedPath(protocols[endpoint].client);
+  const name = PROTOCOL_NAMES.find((known) => known === endpoint);
+  return servedPath(name === undefined ? { path: `/${endpoint}` } : protocols[name].client);
 }
+
+const OPERATIONS: Partial<Record<EndpointName, string>> = {
+  embeddings: 'embeddings',
+  completions: 'text_completion',
+};
 
 /** https://opentelemetry.io/docs/specs/semconv/gen-ai/gen-ai-spans/ */
 function requestAttributes(trace: FinishedTrace): Attributes {
@@ -174,7 +181,7 @@ function requestAttributes(trace: FinishedTrace): Attributes {
     'http.request.method': 'POST',
     'http.route': pathOf(trace),
     'http.response.status_code': outcome.status,
-    'gen_ai.operation.name': 'chat',
+    'gen_ai.operation.name': OPERATIONS[trace.endpoint] ?? 'chat',
     'gen_ai.request.model': withoutKeys(modelAsked),
     ...answerAttributes(trace),
     ...(contact !== undefined && { 'gen_ai.provider.name': contact.target.provider.name }),

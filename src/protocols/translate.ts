@@ -136,6 +136,7 @@ const OPEN_TRAITS: Readonly<Record<OpenTrait, true>> = {
   tools: true,
   thinking: true,
   structuredOutput: true,
+  embeddings: true,
   contextWindow: true,
   longContextWindow: true,
   maxOutput: true,

@@ -4,7 +4,7 @@ import type { ProviderConfig } from '../config/config.ts';
 
 interface Endpoint {
   protocol: ProtocolName;
-  /** Behind the base URL; begins with a slash. */
+  /** Behind the base URL; begins with a slash, or with `../` to replace the base's last segment. */
   path: string;
   /** Begins with a question mark, or is empty. */
   query?: string;
@@ -13,5 +13,5 @@ interface Endpoint {
 export function providerUrl(provider: ProviderConfig, { protocol, path, query = '' }: Endpoint): string {
   const base = provider.baseUrls[protocol];
   if (base === undefined) throw new Error(`${provider.name} has no base URL for ${protocol}`);
-  return base + path + query;
+  return (path.startsWith('..') ? new URL(path, `${base}/`).href : base + path) + query;
 }

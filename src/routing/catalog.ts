@@ -168,7 +168,8 @@ function autoTargets(
     ),
   ];
   // `auto` exists if there is any model at all.
-  const chosen = new Set(found.length > 0 ? found : targets(first));
+  const answering = found.filter(({ traits }) => traits.embeddings !== true);
+  const chosen = new Set(answering.length > 0 ? answering : targets(first));
   return [...chosen].map((target) =>
     isBuiltin(target.provider) ? { ...target, upstream: STAND_IN } : target,
   );
@@ -195,6 +196,8 @@ export interface ModelEntry {
   vision: boolean;
   tools: boolean;
   thinking: boolean;
+  /** It makes embeddings, and no answers. */
+  embeddings: boolean;
   /** The largest known, in tokens; null: none is known. */
   contextWindow: number | null;
   maxOutput: number | null;
@@ -249,6 +252,7 @@ function describe(entry: Entry, allowed: readonly string[] | null): ModelEntry |
     vision: targets.some(({ traits }) => traits.vision !== false),
     tools: targets.some(({ traits }) => traits.tools !== false),
     thinking: targets.some(({ traits }) => traits.thinking !== false),
+    embeddings: targets.every(({ traits }) => traits.embeddings === true),
     contextWindow: largest(targets.map(({ traits }) => traits.contextWindow)),
     maxOutput: largest(targets.map(({ traits }) => traits.maxOutput)),
   };
@@ -272,6 +276,7 @@ export function modelJson(entry: ModelEntry, states: ReadonlyMap<string, string>
     vision: entry.vision,
     tools: entry.tools,
     thinking: entry.thinking,
+    embeddings: entry.embeddings,
     context_window: entry.contextWindow,
     max_output: entry.maxOutput,
   };

@@ -96,6 +96,7 @@ function fileTraits(model: ModelConfig): Partial<Traits> {
     tools: model.tools,
     thinking: model.thinking,
     structuredOutput: model.structuredOutput,
+    embeddings: model.embeddings,
     contextWindow: model.contextWindow,
     maxOutput: model.maxOutput,
   });

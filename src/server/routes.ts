@@ -44,13 +44,14 @@ export async function showModel(exchange: Exchange, deps: GatewayDeps, id: strin
   exchange.sink.send(200, JSON_TYPE, withoutKeys(JSON.stringify(encodeModel(listed(entry)))));
 }
 
-function listed({ name, targets, contextWindow, maxOutput }: ModelEntry): ListedModel {
+function listed({ name, targets, embeddings, contextWindow, maxOutput }: ModelEntry): ListedModel {
   const [first] = targets;
   return {
     name,
     owner: first?.provider.name ?? 'gateway',
     targets: targets.map(({ key }) => key),
     serverTools: first === undefined ? [] : serverToolsOf(first),
+    embeddings,
     contextWindow,
     maxOutput,
   };

@@ -2,11 +2,11 @@
 // Times are milliseconds since the epoch (UTC). Every method rejects with StoreError if the database cannot be reached, is
 // damaged, or stays locked for too long.
 import type { Cancellation } from '../cancellation.ts';
-import type { ProtocolName } from '../canonical/request.ts';
+import type { Permission } from '../canonical/request.ts';
 import type { AdminStore, AuditEntry } from './admin-records.ts';
 import type { TokenTotals, UsageRow } from './usage-columns.ts';
 
-export type Permission = ProtocolName;
+export type { Permission };
 
 export interface Account {
   id: number;

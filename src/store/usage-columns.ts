@@ -1,6 +1,6 @@
 // The columns of a usage row, each once. The type of a row, the statements of both engines, the totals of reports and the members of
 // an export come from this table; besides it, a new column needs a migration of each engine and the code that measures it.
-import type { ProtocolName } from '../canonical/request.ts';
+import type { EndpointName } from '../canonical/request.ts';
 import { snakeCase } from '../snake-case.ts';
 
 /** What a column may hold, and the type of such a value. */
@@ -9,7 +9,7 @@ interface Values {
   time: number;
   account: number;
   key: string;
-  protocol: ProtocolName;
+  endpoint: EndpointName;
   /** Clients choose it, so it may hold any character. Its length is limited when it is stored. */
   model: string;
   /** Of a provider, or of an error. */
@@ -41,7 +41,7 @@ const USAGE = {
   at: { kind: 'time', shown: 'at' },
   accountId: { kind: 'account' },
   keyId: { kind: 'key', shown: 'key' },
-  endpoint: { kind: 'protocol', shown: 'endpoint' },
+  endpoint: { kind: 'endpoint', shown: 'endpoint' },
   modelAsked: { kind: 'model', shown: 'model_asked' },
   /** null: no target was reached. */
   provider: { kind: 'name', nullable: true, shown: 'provider' },

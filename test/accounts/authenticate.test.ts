@@ -14,7 +14,10 @@ async function authenticate(
   now: number,
 ): Promise<Key> {
   const { endpoint } = request;
-  const keyHeaders = endpoint === 'list' ? LIST_KEY_HEADERS : protocols[endpoint].client.keyHeaders;
+  const keyHeaders =
+    endpoint === 'list'
+      ? LIST_KEY_HEADERS
+      : protocols[endpoint === 'embeddings' ? 'chat' : endpoint].client.keyHeaders;
   return authenticateWith({ ...request, keyHeaders }, store, now);
 }
 

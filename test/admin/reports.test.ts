@@ -4,7 +4,7 @@ import { expect, it, onTestFinished } from 'vitest';
 import { createReports, isLarge, makeReport, type ReportQuery } from '../../src/admin/reports.ts';
 import { CancellationSource, NEVER_CANCELLED } from '../../src/cancellation.ts';
 import { HOUR_MS } from '../../src/clock.ts';
-import { COUNTS, FIRST_BYTES } from '../../src/store/usage-sums.ts';
+import { COLUMNS, COUNTS, FIRST_BYTES } from '../../src/store/usage-sums.ts';
 import type { Session } from '../../src/admin/sessions.ts';
 import type { Asker } from '../../src/admin/turns.ts';
 import { loadDriver } from '../../src/store/sqlite/driver.ts';
@@ -42,11 +42,11 @@ function addUsage(file: string, accounts: number, days: number): void {
   ).run();
   const ranges = FIRST_BYTES.map((_, range) => `(i + ${range}) % 4`).join(', ');
   db.prepare(
-    `INSERT INTO usage_sums SELECT 1, hour, account, '', '', 1 + i % 7, i % 3, 1, 0, 1, i % 1000, 3, 2, i % 100, 0.5, ${ranges}
+    `INSERT INTO usage_sums SELECT 1, hour, account, '', '', 1 + i % 7, i % 3, 1, 0, 1, i % 1000, 3, 2, i % 100, 0.5, ${ranges}, 0, 0, 0
      FROM (${each} SELECT i, ${at} FROM turn)`,
   ).run();
   db.prepare(
-    `INSERT INTO usage_sums SELECT 11, at - at % (24 * ${HOUR_MS}) AS day, account_id, '', '',
+    `INSERT INTO usage_sums (${COLUMNS}) SELECT 11, at - at % (24 * ${HOUR_MS}) AS day, account_id, '', '',
        ${COUNTS.map((count) => `sum(${count})`).join(', ')}
      FROM usage_sums WHERE kind = 1 GROUP BY day, account_id`,
   ).run();

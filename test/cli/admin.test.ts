@@ -75,7 +75,7 @@ it('has a row in the audit for each change of keys, accounts and tiers, also for
         account: 'alice',
         tier: 'free',
         name: 'ci',
-        permissions: ['chat', 'messages', 'responses'],
+        permissions: ['chat', 'messages', 'responses', 'embeddings'],
         models: ['auto'],
         expires_at: null,
       },

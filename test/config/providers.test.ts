@@ -1,7 +1,7 @@
 import { describe, expect, it, test } from 'vitest';
 import { DEFAULT_TRAITS } from '../../src/canonical/traits.ts';
 import { PROTOCOL_NAMES } from '../../src/canonical/request.ts';
-import { readBaseUrl } from '../../src/config/provider/base-url.ts';
+import { readBaseUrl } from '../../src/config/base-url.ts';
 import { LOCAL_CANDIDATES } from '../../src/config/providers.ts';
 import type { ProviderConfig } from '../../src/config/config.ts';
 import { FLAG_NAMES, readFlag } from '../../src/config/schema/flags.ts';
@@ -187,7 +187,7 @@ describe('presets', () => {
     for (const [protocol, url] of Object.entries(inRegion(preset, 'eu-central-1').baseUrls))
       if (!UNVERSIONED.includes(preset.name)) expect(urlsOf(url)).toHaveProperty(protocol, url);
     for (const member of Object.keys(preset.traits))
-      expect({ ...DEFAULT_TRAITS, tools: true }).toHaveProperty(member);
+      expect({ ...DEFAULT_TRAITS, tools: true, embeddings: false }).toHaveProperty(member);
     for (const key of preset.keys)
       expect(key).toMatch(/^[A-Z]+(_[A-Z]+)*_API_KEY$|^AWS_BEARER_TOKEN_BEDROCK$/);
     if (preset.rules !== undefined) expect(PRESETS.map(({ name }) => name)).toContain(preset.rules);

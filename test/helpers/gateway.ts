@@ -3,7 +3,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
-import { PROTOCOL_NAMES } from '../../src/canonical/request.ts';
+import { PERMISSIONS } from '../../src/canonical/request.ts';
 import { createKey } from '../../src/accounts/access.ts';
 import { startApp } from '../../src/app/app.ts';
 import type { Peers } from '../../src/app/parts.ts';
@@ -127,7 +127,7 @@ export async function startGateway({
         label: null,
         models: null,
         expiresAt: null,
-        permissions: [...PROTOCOL_NAMES],
+        permissions: [...PERMISSIONS],
         ...options,
       },
     );

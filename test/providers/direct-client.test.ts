@@ -29,7 +29,6 @@ async function ask(
     headers,
     stream: false,
     timeout,
-    network: undefined,
     ...(body && { body }),
   } as const;
   const reply = await createDirectClient().open(call, cancellation);

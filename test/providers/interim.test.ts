@@ -33,7 +33,6 @@ async function answers(
         body: Buffer.from('{}'),
         stream: true,
         timeout,
-        network: undefined,
       },
       new CancellationSource(),
     );

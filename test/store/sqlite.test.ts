@@ -327,7 +327,7 @@ it('a key with both permissions of an older gateway may use responses; narrower 
   db.close();
   const keys = await (await opened(file)).listKeys();
   expect(keys.map(({ permissions }) => permissions.join())).toEqual([
-    'chat,messages,responses',
+    'chat,messages,responses,embeddings',
     'chat',
     'messages',
   ]);

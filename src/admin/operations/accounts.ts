@@ -9,7 +9,7 @@ import {
   tierJson,
 } from '../../accounts/json.ts';
 import { createKey, replaceKey } from '../../accounts/access.ts';
-import { PROTOCOL_NAMES } from '../../canonical/request.ts';
+import { PERMISSIONS } from '../../canonical/request.ts';
 import type { Config } from '../../config/config.ts';
 import type { KeyPlace } from '../../store/store.ts';
 import { operation, type AdminParts, type Operation } from '../operation.ts';
@@ -172,7 +172,7 @@ const keys: readonly Operation[] = [
         account,
         tier: tier ?? config.defaultTier,
         label: body.name ?? null,
-        permissions: PROTOCOL_NAMES.filter((name) => body.permissions?.includes(name) ?? true),
+        permissions: PERMISSIONS.filter((name) => body.permissions?.includes(name) ?? true),
         models: body.models == null ? null : [...new Set(body.models)],
         expiresAt,
       });

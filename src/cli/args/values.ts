@@ -2,7 +2,7 @@
 import { InvalidArgumentError } from 'commander';
 import { availableParallelism } from 'node:os';
 import { nameFault } from '../../accounts/json.ts';
-import { PROTOCOL_NAMES } from '../../canonical/request.ts';
+import { PERMISSIONS } from '../../canonical/request.ts';
 import { DAY_MS } from '../../clock.ts';
 import type { Permission } from '../../store/store.ts';
 import { didYouMean } from '../../config/did-you-mean.ts';
@@ -21,8 +21,6 @@ function parseList(text: string): string[] {
   if (items.some((item) => item === '')) throw new InvalidArgumentError('Give names separated by commas.');
   return [...new Set(items)];
 }
-
-const PERMISSIONS: readonly Permission[] = PROTOCOL_NAMES;
 
 export function parsePermissions(text: string): Permission[] {
   const names = parseList(text);

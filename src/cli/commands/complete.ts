@@ -1,7 +1,7 @@
 // The answer to a shell that completes a command line: commands, options, and names of models, accounts, tiers and keys. Nothing
 // is asked of a provider or server, and whatever cannot be read has no names.
 import type { Argument, Command, Option } from 'commander';
-import { PROTOCOL_NAMES } from '../../canonical/request.ts';
+import { PERMISSIONS } from '../../canonical/request.ts';
 import type { Config } from '../../config/config.ts';
 import type { StoreReader } from '../../store/reader.ts';
 import type { Key } from '../../store/store.ts';
@@ -58,7 +58,7 @@ const presets: List = async () => {
   const { PRESETS } = await import('../../config/presets/presets.ts');
   return [...PRESETS.map(({ name, title }) => ({ word: name, note: title })), { word: 'sim' }];
 };
-const permissions: List = () => Promise.resolve(PROTOCOL_NAMES.map((word) => ({ word })));
+const permissions: List = () => Promise.resolve(PERMISSIONS.map((word) => ({ word })));
 const accountsAndTiers: List = async (sources) => [...(await tiers(sources)), ...(await accounts(sources))];
 const connectTools: List = async () => {
   const { CONNECT_TOOLS } = await import('../../tools/connected-tools.ts');

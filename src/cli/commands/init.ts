@@ -176,12 +176,12 @@ async function write(
       const tier = await tierOf(options, await store.findAccount(account), config);
       await trust(file, text, context);
       draft.publish();
-      const { PROTOCOL_NAMES } = await import('../../canonical/request.ts');
+      const { PERMISSIONS } = await import('../../canonical/request.ts');
       const created = await createAuditedKey(store, context, {
         account,
         tier,
         label: 'first key',
-        permissions: [...PROTOCOL_NAMES],
+        permissions: [...PERMISSIONS],
         models: null,
         expiresAt: null,
       });

@@ -1,7 +1,7 @@
 // `gateway keys`: create, list, rotate and revoke keys. Only `create` and `rotate` have the plaintext of a key, and print it once.
 import { Option, type Command } from 'commander';
 import { createdKeyJson, listedKeyJson, replacedKeyJson, revokedKeyJson } from '../../accounts/json.ts';
-import { PROTOCOL_NAMES } from '../../canonical/request.ts';
+import { PERMISSIONS } from '../../canonical/request.ts';
 import type { Config } from '../../config/config.ts';
 import type { StoreReader } from '../../store/reader.ts';
 import { isValid } from '../../accounts/terms.ts';
@@ -55,7 +55,7 @@ const DEFAULT_GRACE_MS = 86_400_000;
 const WHICH_KEY =
   'the ID that `keys create` and `keys list` print, or the beginning of the key that `keys list` shows';
 
-const ALL: Permission[] = [...PROTOCOL_NAMES];
+const ALL: Permission[] = [...PERMISSIONS];
 
 export function defineKeys(keys: Command, context: Context): void {
   const { clock } = context;

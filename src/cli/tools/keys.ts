@@ -3,7 +3,7 @@
 // a new one of account `local`.
 import { isValid } from '../../accounts/terms.ts';
 import { hashKey, looksLikeKey } from '../../accounts/access.ts';
-import { PROTOCOL_NAMES } from '../../canonical/request.ts';
+import { PERMISSIONS } from '../../canonical/request.ts';
 import type { AdminStore } from '../../store/admin-records.ts';
 import type { KeyStore } from '../../store/store.ts';
 import { CliError } from '../../cli-error.ts';
@@ -19,7 +19,7 @@ const localKey = (label: string, expiresAt: number | null) => ({
   account: LOCAL_ACCOUNT,
   tier: LOCAL_TIER,
   label,
-  permissions: [...PROTOCOL_NAMES],
+  permissions: [...PERMISSIONS],
   models: null,
   expiresAt,
 });

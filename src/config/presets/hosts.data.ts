@@ -11,6 +11,8 @@ export const HOSTS: readonly Preset[] = [
     auth: 'protocol',
     defaultModel: 'openai/gpt-oss-120b',
     traits: {
+      embeddings: false,
+      completionsPath: false,
       reasoningField: 'reasoning',
       pdfInput: false,
       jsonWord: true,
@@ -80,6 +82,7 @@ export const HOSTS: readonly Preset[] = [
     auth: 'protocol',
     defaultModel: 'gpt-oss-120b',
     traits: {
+      embeddings: false,
       maxTokensField: 'max_completion_tokens',
       reasoningField: 'reasoning',
       pdfInput: false,

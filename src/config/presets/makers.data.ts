@@ -49,6 +49,7 @@ export const MAKERS: readonly Preset[] = [
     defaultModel: 'gemini-flash-latest',
     // It refuses unknown members: https://github.com/looplj/axonhub/issues/1123
     traits: {
+      completionsPath: false,
       maxStop: 5,
       thoughtSignatures: true,
       rejectFields: ['metadata', 'store', 'top_k', 'frequency_penalty', 'logit_bias'],
@@ -65,6 +66,8 @@ export const MAKERS: readonly Preset[] = [
     // It always sends usage in the last chunk. Unknown members are a 422, a user message after a tool message is a 400:
     // https://github.com/datapizza-labs/datapizza-ai/issues/98
     traits: {
+      // https://docs.mistral.ai/api/endpoint/fim
+      completionsPath: '/fim/completions',
       toolIds: 'mistral',
       strictArguments: true,
       prefill: false,
@@ -95,6 +98,9 @@ export const MAKERS: readonly Preset[] = [
     auth: 'protocol',
     defaultModel: 'deepseek-v4-flash',
     traits: {
+      embeddings: false,
+      // https://api-docs.deepseek.com/guides/fim_completion
+      completionsPath: '../beta/completions',
       reasoningField: 'reasoning_content',
       replayReasoning: 'tool_turns',
       thinksByDefault: true,
@@ -126,6 +132,7 @@ export const MAKERS: readonly Preset[] = [
     auth: 'bearer',
     defaultModel: 'kimi-k2.6',
     traits: {
+      embeddings: false,
       reasoningField: 'reasoning_content',
       replayReasoning: 'tool_turns',
       // An empty one counts as missing: https://github.com/earendil-works/pi/issues/4178

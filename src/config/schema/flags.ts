@@ -14,6 +14,7 @@ type ModelMember =
   | 'tools'
   | 'thinking'
   | 'structuredOutput'
+  | 'embeddings'
   | 'contextWindow'
   | 'longContextWindow'
   | 'maxOutput';
@@ -43,6 +44,7 @@ const FLAGS = {
   userField: choice('user', 'safety_identifier'),
   streamUsage: TRUTH,
   topK: TRUTH,
+  completionsPath: pathOrNone(),
   webSearchOptions: SEARCH,
   customTools: TRUTH,
   strictAlternation: TRUTH,
@@ -114,6 +116,17 @@ export function readFlag(name: string, value: unknown): { traits: Partial<Traits
   const read = reader(value);
   if (read === undefined) return { fault: `${wrong}; ${right}` };
   return { traits: { [member]: read } };
+}
+
+function pathOrNone(): Rule<string | false> {
+  return {
+    wrong: 'is no path',
+    right: 'write one behind the base URL, like /fim/completions, or false',
+    read: (value) =>
+      value === false || (typeof value === 'string' && /^(?:\.\.)?(?:\/[\w.-]+)+$/.test(value))
+        ? value
+        : undefined,
+  };
 }
 
 function list<T extends string>(right: string, is: (text: string) => text is T): Rule<readonly T[]> {

@@ -2,7 +2,7 @@
 import { isAscii, isUtf8 } from 'node:buffer';
 import { isObject, type JsonObject } from '../../canonical/json.ts';
 import type { Needs } from '../../canonical/traits.ts';
-import type { GenerationRequest } from '../../canonical/request.ts';
+import type { EndpointName, GenerationRequest, Permission } from '../../canonical/request.ts';
 import { GatewayError } from '../../errors.ts';
 import { MAX_LEVELS } from '../../protocols/json/raw-json.ts';
 import { scanMembers, type Members } from '../../protocols/json/splice.ts';
@@ -27,6 +27,16 @@ export interface Arrival {
   endpoint: BodyEndpoint;
   /** What stands in its path. */
   values: PathValues;
+}
+
+/** The permission that a key needs at it. */
+export function permissionAt({ protocol, endpoint }: Arrival): Permission {
+  return (endpoint.does === 'relay' ? endpoint.permission : undefined) ?? protocol.name;
+}
+
+/** What rows of usage name. */
+export function recordedAt({ protocol, endpoint }: Arrival): EndpointName {
+  return (endpoint.does === 'relay' ? endpoint.recordedAs : undefined) ?? protocol.name;
 }
 
 /** At the protocol's own path. */
@@ -129,7 +139,7 @@ export function readRequest(arrival: Arrival, bytes: Buffer, maxValues = Infinit
   }
   const { endpoint, values } = arrival;
   const envelope = endpoint.readEnvelope(value, values);
-  if (envelope.stream && endpoint.does === 'relay') {
+  if (envelope.stream && endpoint.does === 'relay' && endpoint.createClassifier === undefined) {
     const message = `stream: ${servedPath(endpoint)} answers whole; leave it out`;
     throw new GatewayError('invalid_request', message, { param: 'stream' });
   }

@@ -4,8 +4,9 @@ import type { Cancellation } from '../../cancellation.ts';
 import type { Clock } from '../../clock.ts';
 import type { Identity } from '../../conversations/identity.ts';
 import { GatewayError } from '../../errors.ts';
-import { servedPath } from '../../protocols/interface/endpoint.ts';
-import { protocolFor } from '../../routing/catalog.ts';
+import type { ProtocolName } from '../../canonical/request.ts';
+import { servedPath, type Relayed, type ServedAt } from '../../protocols/interface/endpoint.ts';
+import { protocolFor, type Target } from '../../routing/catalog.ts';
 import type { RoutingQuery, Resolution } from '../../routing/resolve.ts';
 import type { Key } from '../../store/store.ts';
 import type { GatewayDeps } from '../exchange.ts';
@@ -62,18 +63,45 @@ class InboundQuery implements RoutingQuery {
   }
 }
 
-/** A request that is relayed or not served has the targets that speak its protocol; throws GatewayError `not_found` if none does. */
-function relayedTo(resolution: Resolution, { protocol, model, endpoint }: Inbound): Resolution {
+/**
+ * A request that is relayed or not served has the targets that speak its protocol and have its endpoint. Throws GatewayError
+ * `not_found` or `invalid_request` if none does.
+ */
+function relayedTo(
+  resolution: Resolution,
+  { protocol, model, endpoint }: Inbound,
+  { routing }: Pick<GatewayDeps, 'routing'>,
+  allowed: Key['models'],
+): Resolution {
   if (endpoint.does !== 'relay') return resolution;
-  const targets = resolution.targets.filter(
-    (target) => protocolFor(target, protocol.name) === protocol.name && target.provider.source !== 'builtin',
-  );
-  if (targets.length > 0) return { ...resolution, targets, lone: targets.length === 1 };
+  const has = (target: Target): boolean => isServedAt(target, protocol.name, endpoint);
+  const served = resolution.targets.filter(has);
+  const [first] = served;
+  const targets = endpoint.at?.oneModel ? served.filter((target) => target.model === first?.model) : served;
+  if (first !== undefined) return { ...resolution, targets, lone: targets.length === 1 };
   const shown = JSON.stringify(model.slice(0, 200));
+  if (endpoint.at !== undefined) {
+    const others = routing.models(allowed).filter(({ targets: known }) => known.some(has));
+    throw new GatewayError('invalid_request', noneServes(shown, endpoint.at, others), { param: 'model' });
+  }
   throw new GatewayError(
     'not_found',
     `${servedPath(endpoint)} is only relayed, and no provider of ${shown} speaks ${protocol.name}`,
   );
+}
+
+function isServedAt(target: Target, name: ProtocolName, { at }: Relayed): boolean {
+  if (protocolFor(target, name) !== name || target.provider.source === 'builtin') return false;
+  return at === undefined || at.pathOf(target.traits) !== undefined;
+}
+
+const MOST_NAMED = 5;
+
+function noneServes(shown: string, { ability }: ServedAt, others: readonly { name: string }[]): string {
+  const names = others.slice(0, MOST_NAMED).map(({ name }) => `\`${name}\``);
+  const more = others.length > MOST_NAMED ? ` and ${others.length - MOST_NAMED} more` : '';
+  const known = names.length === 0 ? 'no model here is known to' : `these do: ${names.join(', ')}${more}`;
+  return `The model ${shown} does not ${ability}; ${known}`;
 }
 
 /** Where a request may go. */
@@ -99,11 +127,11 @@ export async function route(
   const { stored } = inbound.protocol.client;
   const references = stored && (await resolveReferences(inbound, stored, asking.key.accountId, deps));
   if (references?.routed === undefined) {
-    return { query, resolution: relayedTo(resolution, inbound), references };
+    return { query, resolution: relayedTo(resolution, inbound, deps, asking.key.models), references };
   }
   const again = routingQuery(references.routed, asking);
   const found = await resolveTargets(again, cancellation, deps);
-  return { query: again, resolution: relayedTo(found, inbound), references };
+  return { query: again, resolution: relayedTo(found, inbound, deps, asking.key.models), references };
 }
 
 async function resolveTargets(

@@ -13,7 +13,7 @@ import type { RelayOptions } from '../../protocols/interface/bodies.ts';
 import type { ReverseMapping } from '../../canonical/reverse-mapping.ts';
 import { protocols } from '../../protocols/registry.ts';
 import { fitBody } from '../../protocols/shared/relay/fit.ts';
-import type { Lessons } from '../../routing/state/lessons.ts';
+import type { Lessons } from '../../routing/lessons.ts';
 import { requestBytes } from '../../protocols/json/raw-json.ts';
 import { authHeaders } from '../../protocols/outlines.ts';
 import { framings } from '../../providers/framings.ts';
@@ -300,9 +300,14 @@ function refuseLosses(warnings: readonly Warning[], client: ClientSide, target: 
 }
 
 /** `endpoint`: of a relayed request. */
-function urlOf({ provider, made }: Target, name: ProtocolName, endpoint?: Inbound['endpoint']): string {
+function urlOf(
+  { provider, made, traits }: Target,
+  name: ProtocolName,
+  endpoint?: Inbound['endpoint'],
+): string {
   if (endpoint !== undefined && endpoint.does !== 'generate') {
-    return providerUrl(provider, { protocol: name, path: endpoint.path });
+    const at = endpoint.does === 'relay' ? endpoint.at?.pathOf(traits) : undefined;
+    return providerUrl(provider, { protocol: name, path: at ?? endpoint.path });
   }
   return (made.urls[name] ??= providerUrl(provider, { protocol: name, path: protocols[name].provider.path }));
 }

@@ -46,7 +46,6 @@ export async function deleteAtProvider(
           headers: headersFor(provider, protocol.name, false),
           stream: false,
           timeout: { ...provider.timeout, whole: TIMEOUT_MS },
-          network: provider.network,
         },
         cancellation,
       );

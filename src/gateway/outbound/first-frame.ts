@@ -117,8 +117,9 @@ class OpeningOfRelay {
   readonly #earlier = new ByteList();
   readonly #decoded: { decoder: StreamDecoder; events: StreamEvent[] } | undefined;
 
-  constructor({ request: { protocol, steps, target }, usageAsked, ids }: OpeningOptions) {
-    this.#classifier = protocol.relay.createClassifier({ usageAsked });
+  constructor({ request: { protocol, steps, target, relayed }, usageAsked, ids }: OpeningOptions) {
+    this.#classifier =
+      relayed?.createClassifier?.({ usageAsked }) ?? protocol.relay.createClassifier({ usageAsked });
     if (steps === undefined) return;
     const decoder = protocol.provider.createStreamDecoder({ ids, traits: target.traits });
     this.#decoded = { decoder, events: [] };

@@ -215,7 +215,16 @@ export function readWholeReply(
   const failure = unparsable(bytes, maxValues, ascii ? text : undefined);
   if (failure !== undefined) throw new FailureError(failure);
   const value = parseReply(text);
-  const { usage } = (relayed ?? protocol.relay).inspectReply(value);
+  const inspected = relayed?.inspectReply(value);
+  if (inspected?.value !== undefined) {
+    return {
+      kind: 'whole',
+      body: JSON.stringify(inspected.value),
+      value: inspected.value,
+      usage: inspected.usage,
+    };
+  }
+  const { usage } = inspected ?? protocol.relay.inspectReply(value);
   // A string leaves in one write with its head; other bytes than ASCII go on as they came.
   return { kind: 'whole', body: ascii ? text : bytes, value, usage };
 }

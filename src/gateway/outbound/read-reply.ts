@@ -1,6 +1,7 @@
 // Reads a target's reply as far as needed to answer with it: a whole answer, or a stream up to its first content. A paused turn is
 // continued.
 import { FailureError } from '../../errors.ts';
+import { faulty } from '../../failures.ts';
 import { type ProviderReply, type ProviderCall, readBody, isWholeReply } from '../../providers/exchange.ts';
 import { redact } from '../../providers/redact.ts';
 import type { Trace } from '../trace.ts';
@@ -28,11 +29,19 @@ export function readReply(
     trace.returnedHeaders = returned(reply, returnedHeaders);
   }
   const { framing } = request.protocol.provider;
-  if (!isWholeReply(reply, options.inbound.stream, framing)) return readStream(reply, request, asking);
+  const isWhole = isWholeReply(reply, options.inbound.stream, framing);
+  // The other form of such an answer cannot be made here.
+  if (request.relayed !== undefined && isWhole === options.inbound.stream) throw new FailureError(OTHER_FORM);
+  if (!isWhole) return readStream(reply, request, asking);
   const body = readBody(reply.body, options.limits.maxReply);
   if (body instanceof Promise || request.pausing !== undefined) return readTurn(body, request, asking);
   return readWholeReply(body, request, options.limits.maxValues);
 }
+
+const OTHER_FORM = faulty(
+  'malformed',
+  'the provider answered with a stream where a whole answer was asked for, or the other way round',
+);
 
 /** Of a provider that may pause its turns, the whole turn. */
 async function readTurn(
@@ -100,6 +109,5 @@ export function callOf(
   trace: Trace,
 ): ProviderCall {
   const headers = trace.spans === undefined ? own : withContext(own, trace);
-  const { timeout, network } = target.provider;
-  return { url, method: 'POST', headers, body: bytes, stream, timeout, network };
+  return { url, method: 'POST', headers, body: bytes, stream, timeout: target.provider.timeout };
 }

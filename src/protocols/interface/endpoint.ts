@@ -2,9 +2,12 @@
 // gateway does with it. The router and the reader of requests know nothing else of them.
 import { asCount, isObject, type JsonObject } from '../../canonical/json.ts';
 import type { Usage } from '../../canonical/reply.ts';
+import type { EndpointName, Permission } from '../../canonical/request.ts';
+import type { Traits } from '../../canonical/traits.ts';
 import { percentDecoded } from '../../percent.ts';
 import type { Envelope } from './bodies.ts';
 import type { StoredAnswers } from './features.ts';
+import type { StreamClassifier } from './stream.ts';
 
 /** What stands in a path in place of a pattern's `{names}`, decoded. */
 export type PathValues = Readonly<Record<string, string>>;
@@ -28,11 +31,31 @@ export interface Generation extends WithBody {
   readonly does: 'generate';
 }
 
-/** Forwarded to a provider of the same protocol, or not served. The answer is whole. */
+/** Forwarded to a provider of the same protocol, or not served. */
 export interface Relayed extends WithBody {
   readonly does: 'relay';
-  /** Finds the usage of an answer. Throws FailureError for what is no answer. */
-  inspectReply(value: unknown): { usage?: Usage };
+  /** What rows of usage name, where it is not the protocol. */
+  readonly recordedAs?: EndpointName;
+  /** The permission that a key needs, where it is not the protocol's. */
+  readonly permission?: Permission;
+  /** Targets that have it, and where; undefined: every target that speaks the protocol does, at `path`. */
+  readonly at?: ServedAt;
+  /** Reads its streams; undefined: the answer is whole. */
+  createClassifier?(options: { usageAsked: boolean }): StreamClassifier;
+  /**
+   * Finds the usage of an answer, and gives another `value` where the provider answers in another form. Throws FailureError for what
+   * is no answer.
+   */
+  inspectReply(value: unknown): { usage?: Usage; value?: JsonObject };
+}
+
+export interface ServedAt {
+  /** Behind the provider's base URL; undefined: the target does not have it. */
+  pathOf(traits: Traits): string | undefined;
+  /** What such targets do, for errors: `make embeddings`. */
+  readonly ability: string;
+  /** Answers of different models can't stand in for each other. */
+  readonly oneModel?: true;
 }
 
 /** Counts the tokens of a request without answering it. */

@@ -14,6 +14,8 @@ export interface ListedModel {
   targets: readonly string[];
   /** Protocols of clients that may offer the first target tools of the provider's own, such as a web search. */
   serverTools: readonly string[];
+  /** It makes embeddings, and no answers. */
+  embeddings: boolean;
   /** Tokens. */
   contextWindow: number | null;
   maxOutput: number | null;
@@ -32,7 +34,7 @@ const UNKNOWN_LIFE = {
 } as const;
 
 export function encodeModel(model: ListedModel) {
-  const { name, owner, targets, serverTools, contextWindow, maxOutput } = model;
+  const { name, owner, targets, serverTools, embeddings, contextWindow, maxOutput } = model;
   return {
     id: name,
     object: 'model',
@@ -47,6 +49,7 @@ export function encodeModel(model: ListedModel) {
     ...UNKNOWN_LIFE,
     targets: [...targets],
     server_tools: [...serverTools],
+    kind: embeddings ? 'embedding' : 'generation',
   } satisfies JsonObject;
 }
 
@@ -74,6 +77,7 @@ export function decodeModel(value: unknown): Omit<ListedModel, 'owner'> | undefi
     targets: texts(value.targets),
     // Older gateways do not say it.
     serverTools: texts(value.server_tools),
+    embeddings: value.kind === 'embedding',
     contextWindow: tokens(value.max_input_tokens),
     maxOutput: tokens(value.max_tokens),
   };

@@ -9,6 +9,14 @@ const THINKS: Partial<Traits> = { thinking: true, thinksByDefault: true, samplin
 /** They think, and nothing stops them. */
 const ALWAYS_THINKS: Partial<Traits> = { ...THINKS, thinkingOff: 'never' };
 
+/** Models that make embeddings, by the words that their makers put into names. */
+const EMBEDDINGS: readonly ModelRow[] = [
+  {
+    match: /embed|minilm|^(?:bge|e5|gte|uae|voyage)-/,
+    traits: { embeddings: true, tools: false, contextWindow: undefined },
+  },
+];
+
 const GOOGLE: readonly ModelRow[] = [
   {
     match: /^gemini/,
@@ -114,6 +122,7 @@ const MINIMAX: readonly ModelRow[] = [
 ];
 
 export const OTHERS: readonly ModelRow[] = [
+  ...EMBEDDINGS,
   ...GOOGLE,
   ...MISTRAL,
   ...DEEPSEEK,

@@ -18,6 +18,7 @@ const WIRE_TRAITS = [
   'userField',
   'streamUsage',
   'topK',
+  'completionsPath',
   'webSearchOptions',
   'strictAlternation',
   'userAfterTool',

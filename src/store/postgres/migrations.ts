@@ -175,6 +175,11 @@ export const MIGRATIONS: readonly Migration[] = [
       DROP TABLE sums_by_label;
     `,
   },
+  {
+    name: '0003-embeddings',
+    // A key that was created without a list has all permissions.
+    sql: "UPDATE keys SET permissions = 'chat,messages,responses,embeddings' WHERE permissions = 'chat,messages,responses';",
+  },
 ];
 
 const TABLES = {

@@ -291,6 +291,11 @@ export const MIGRATIONS: readonly Migration[] = [
       DROP TABLE sums_by_label;
     `,
   },
+  {
+    name: '0013-embeddings',
+    // A key that was created without a list has all permissions.
+    sql: "UPDATE keys SET permissions = 'chat,messages,responses,embeddings' WHERE permissions = 'chat,messages,responses';",
+  },
 ];
 
 /** Brings the schema up to date. If several processes do so at once, the first applies the steps and the others find them. */

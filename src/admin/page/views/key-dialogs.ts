@@ -1,5 +1,5 @@
 // The dialogs of keys: create one, rotate one, and the plaintext, which is shown once.
-import { PROTOCOL_NAMES } from '../../../canonical/request.ts';
+import { PERMISSIONS } from '../../../canonical/request.ts';
 import { write, type Account, type CreatedKey, type Key, type RotatedKey, type Tier } from '../api.ts';
 import { html } from '../html.ts';
 import { AskDialog, Dialog, textOf } from '../parts/dialog.ts';
@@ -64,7 +64,7 @@ export function CreateDialog({ account, accounts, tiers, created, onClose }: Cre
     <${Text} label="Name" name="name" hint="By which you recognise it: a tool, a machine. Optional." />
     <fieldset>
       <legend>May use</legend>
-      ${PROTOCOL_NAMES.map((name) => html`<${Check} label=${name} name="permissions" value=${name} checked />`)}
+      ${PERMISSIONS.map((name) => html`<${Check} label=${name} name="permissions" value=${name} checked />`)}
     </fieldset>
     <${Text} label="Models" name="models" hint="Exact names with commas. Empty: every model." />
     <${Select} label="Expires" name="expires" value="" choices=${EXPIRIES} />

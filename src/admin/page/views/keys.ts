@@ -1,6 +1,6 @@
 // Accounts and keys. Nothing is revoked or removed without a question.
 import { useEffect, useState } from 'preact/hooks';
-import { PROTOCOL_NAMES } from '../../../canonical/request.ts';
+import { PERMISSIONS } from '../../../canonical/request.ts';
 import {
   get,
   write,
@@ -150,7 +150,7 @@ function Keys({ keys, open }: { keys: readonly Key[]; open: (dialog: Open) => vo
 const MOST_NAMED = 3;
 
 const permissionsText = (permissions: Key['permissions']): string =>
-  permissions.length === PROTOCOL_NAMES.length ? 'all' : permissions.join(', ');
+  permissions.length === PERMISSIONS.length ? 'all' : permissions.join(', ');
 
 function modelsText(models: readonly string[] | null): string {
   if (models === null) return 'all';

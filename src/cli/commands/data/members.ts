@@ -1,7 +1,7 @@
 // The members of each record of an export, and the values that the gateway itself would have written. A file may come from anyone, and
 // what it holds is shown, counted and compared later.
 import { nameFault } from '../../../accounts/json.ts';
-import { PROTOCOL_NAMES } from '../../../canonical/request.ts';
+import { ENDPOINT_NAMES, PERMISSIONS } from '../../../canonical/request.ts';
 import { HOUR_MS } from '../../../clock.ts';
 import type { StoredRecord } from '../../../store/store.ts';
 import { MAX_MODEL_LENGTH, USAGE_COLUMNS, type UsageKind } from '../../../store/usage-columns.ts';
@@ -56,7 +56,10 @@ const model = rule(
   (value) => typeof value === 'string' && value.length <= MAX_MODEL_LENGTH,
 );
 const keyId = matching('the ID of a key', /^key_\w{1,60}$/);
-const protocol = (value: unknown): boolean => PROTOCOL_NAMES.some((known) => known === value);
+const oneOf =
+  (names: readonly string[]) =>
+  (value: unknown): boolean =>
+    names.some((known) => known === value);
 
 const detail = rule('the JSON of an object', (value) => {
   try {
@@ -72,7 +75,7 @@ const OF_KIND: Readonly<Record<UsageKind, Rule>> = {
   time,
   account: accountNumber,
   key: keyId,
-  protocol: rule(`one of ${PROTOCOL_NAMES.join(', ')}`, protocol),
+  endpoint: rule(`one of ${ENDPOINT_NAMES.join(', ')}`, oneOf(ENDPOINT_NAMES)),
   model,
   name: word,
   status: rule('a status of HTTP', (value) => isWhole(value, 100, 999)),
@@ -95,7 +98,7 @@ export const MEMBERS: Readonly<Record<StoredRecord['type'], Readonly<Record<stri
     prefix: matching('the beginning of a key', /^sk-gw-[0-9A-Za-z]{1,16}$/),
     label: optional(name),
     usage_label: optional(word),
-    permissions: list(`a list of some of ${PROTOCOL_NAMES.join(', ')}`, protocol),
+    permissions: list(`a list of some of ${PERMISSIONS.join(', ')}`, oneOf(PERMISSIONS)),
     models: optional(list('a list of names of models', (value) => word.fits(value))),
     created_at: time,
     last_used_at: optional(time),

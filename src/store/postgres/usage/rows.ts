@@ -13,7 +13,7 @@ const PRUNE_STEP = 5000;
 const WRITERS_KEPT_MS = 30 * 86_400_000;
 
 const TYPES: Readonly<Record<UsageKind, string>> = {
-  ...{ time: 'bigint', account: 'bigint', key: 'text', protocol: 'text', model: 'text', name: 'text' },
+  ...{ time: 'bigint', account: 'bigint', key: 'text', endpoint: 'text', model: 'text', name: 'text' },
   ...{ status: 'integer', flag: 'boolean', count: 'bigint', number: 'double precision' },
   ...{ milliseconds: 'double precision', request: 'text', json: 'text' },
 };

@@ -1,6 +1,6 @@
 // What `gateway serve` does besides the gateway itself, with one process or several: signals, log, first key, messages.
 import type { App } from '../../../../app/app.ts';
-import { PROTOCOL_NAMES } from '../../../../canonical/request.ts';
+import { PERMISSIONS } from '../../../../canonical/request.ts';
 import type { Config } from '../../../../config/config.ts';
 import type { Logger, SharedLog } from '../../../../log.ts';
 import { plural } from '../../../../plural.ts';
@@ -126,7 +126,7 @@ export async function createFirstKey(
     account: LOCAL_ACCOUNT,
     tier: LOCAL_TIER,
     label: 'first key',
-    permissions: [...PROTOCOL_NAMES],
+    permissions: [...PERMISSIONS],
     models: null,
     expiresAt: null,
   });
