@@ -45,7 +45,10 @@ export async function infer(arrival: Arrival, exchange: Exchange, deps: GatewayD
       : undefined;
     const { strict, limits, responses } = config;
     const { lessons } = deps.routing;
-    const build = { forwarded, strict, recalled, references, unstored: !responses.store, lessons };
+    const who = query.identity ?? identity(inbound);
+    const { conversation } = who;
+    const unstored = !responses.store;
+    const build = { forwarded, strict, recalled, references, unstored, conversation, lessons };
     const { first, rest, refused } = buildFirst(targets, inbound, build);
     const admission = await admit(store, key, config.tiers, clock, deps.log);
     inbound.release();
@@ -58,7 +61,7 @@ export async function infer(arrival: Arrival, exchange: Exchange, deps: GatewayD
       streamed: inbound.stream,
       startedAt,
       passedOver: passedOver(resolution, refused),
-      identity: query.identity ?? identity(inbound),
+      identity: who,
       spans: deps.traces ? beginSpans(headers) : undefined,
     };
     const trace = startTrace(admitted, deps.observers);

@@ -70,3 +70,57 @@ describe('the row of a request', () => {
     expect(two?.conversation).toBe(one?.conversation);
   });
 });
+
+describe('the key of the prompt cache', () => {
+  /** What a provider gets; `openai` takes keys, `own` does not say so. */
+  async function bodies(target: string, questions: readonly Question[]): Promise<Record<string, unknown>[]> {
+    const upstream = await scriptedProvider();
+    const [name = '', wire = ''] = target.split(' ');
+    upstream.playAlways({ body: wholeOf(wire as 'chat', 'hello') });
+    const more = name === 'openai' ? { api_key: 'sk-provider', models: ['m'] } : {};
+    const providers = { [name]: { ...provider(`${upstream.url}/v1`, wire as 'chat', ['m']), ...more } };
+    const to = await gateway({ config: { providers } });
+    for (const question of questions) await ask(to, { model: `${name}/m`, ...question });
+    return upstream.requests.map(({ json }) => json);
+  }
+
+  const headers = { 'x-session-id': SESSION };
+  const other = { 'x-session-id': 'another' };
+
+  it.each(['openai chat', 'openai responses'])(
+    'is made of the conversation for %s, whatever its client speaks, relayed too',
+    async (target) => {
+      const [chat, messages, responses, elsewhere, unnamed] = await bodies(target, [
+        { protocol: 'chat', headers },
+        { protocol: 'messages', headers },
+        { protocol: 'responses', headers },
+        { protocol: 'chat', headers: other },
+        { protocol: 'chat' },
+      ]);
+      const { prompt_cache_key: key } = chat ?? {};
+      expect(key).toMatch(/^[0-9a-f]{32}$/);
+      expect([messages, responses].map((body) => body?.['prompt_cache_key'])).toEqual([key, key]);
+      const keys = [key, elsewhere?.['prompt_cache_key'], unnamed?.['prompt_cache_key']];
+      expect(new Set(keys).size).toBe(3);
+    },
+  );
+
+  it.each(['openai chat', 'openai responses'])(
+    "is the client's own where it sent one, to %s",
+    async (target) => {
+      const body = { prompt_cache_key: 'mine' };
+      const asked = (['chat', 'responses'] as const).map((protocol): Question => ({
+        protocol,
+        headers,
+        body,
+      }));
+      for (const got of await bodies(target, asked)) expect(got['prompt_cache_key']).toBe('mine');
+    },
+  );
+
+  it('is not sent where nothing says that the provider takes one', async () => {
+    for (const got of await bodies('own chat', [{ headers }, { protocol: 'messages', headers }])) {
+      expect(got).not.toHaveProperty('prompt_cache_key');
+    }
+  });
+});

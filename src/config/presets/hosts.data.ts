@@ -113,6 +113,7 @@ export const HOSTS: readonly Preset[] = [
       maxTokensField: 'max_completion_tokens',
       systemRole: 'developer',
       toolIds: 'openai',
+      cacheKey: true,
       customTools: true,
       minOutput: 16,
     },

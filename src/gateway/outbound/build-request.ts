@@ -9,7 +9,6 @@ import type { ClientSide, Protocol } from '../../protocols/interface/protocol.ts
 import type { ForwardedHeaders } from '../../protocols/interface/outline.ts';
 import type { Relayed } from '../../protocols/interface/endpoint.ts';
 import type { PauseTurn } from '../../protocols/interface/features.ts';
-import type { RelayOptions } from '../../protocols/interface/bodies.ts';
 import type { ReverseMapping } from '../../canonical/reverse-mapping.ts';
 import { protocols } from '../../protocols/registry.ts';
 import { fitBody } from '../../protocols/shared/relay/fit.ts';
@@ -63,6 +62,8 @@ export interface BuildOptions {
   references?: StoredReferences;
   /** No provider must store the answer. */
   unstored?: boolean;
+  /** The conversation's id. */
+  conversation?: string;
   /** What refusals taught of targets. */
   lessons?: Pick<Lessons, 'traitsFor'>;
 }
@@ -80,7 +81,7 @@ export function buildRequest(
   const protocol = protocols[name];
   const crossing = name !== given.protocol.name;
   if (!crossing) return buildRelay(given, target, protocol, options);
-  const { strict, recalled, references, lessons } = options;
+  const { strict, recalled, references, conversation, lessons } = options;
   const traits = lessons?.traitsFor(target, name) ?? target.traits;
   const inbound = references?.translated ?? given;
   const url = urlOf(target, name);
@@ -92,7 +93,8 @@ export function buildRequest(
   else if (recalled !== undefined) asked = withRecalledThinking(decoded, recalled, target);
   const { maxOutputTokens: limit = Infinity } = asked;
   const fitting = room === undefined ? asked : { ...asked, maxOutputTokens: Math.min(limit, room) };
-  const repaired = repairHistory(fitting, { rules: protocol.provider.historyRules, traits });
+  const keyed = traits.cacheKey ? withCacheKey(fitting, conversation) : fitting;
+  const repaired = repairHistory(keyed, { rules: protocol.provider.historyRules, traits });
   const encoded = protocol.provider.encodeRequest(repaired.request, target.upstream, traits);
   const warnings = [
     ...thinkingWarnings(target, asked !== decoded),
@@ -128,7 +130,7 @@ function buildRelay(
   given: Inbound,
   target: Target,
   protocol: Protocol,
-  { forwarded, strict, references, unstored = false, lessons }: BuildOptions,
+  { forwarded, strict, references, unstored = false, conversation, lessons }: BuildOptions,
 ): BuiltRequest {
   const { provider } = target;
   const { client } = given.protocol;
@@ -136,7 +138,7 @@ function buildRelay(
   if (inbound.kept !== undefined && !provider.sharedIds) refuseKept(inbound.kept, provider);
   const url = urlOf(target, protocol.name, given.endpoint) + forwarded.query;
   const traits = lessons?.traitsFor(target, protocol.name) ?? target.traits;
-  const options = unstored && given.endpoint.does === 'generate' ? UNSTORED : undefined;
+  const options = given.endpoint.does === 'generate' ? { unstored, conversation } : undefined;
   const isTaught = traits !== target.traits;
   const isExact =
     provider.exactRelay === true ||
@@ -187,8 +189,6 @@ function clientHeaders(
   const own = new Set(Object.keys(provider.headers).map((name) => name.toLowerCase()));
   return [...usual, ...further.filter((_, at) => !own.has(further[at - (at % 2)] ?? ''))];
 }
-
-const UNSTORED: RelayOptions = { unstored: true };
 
 const NOT_STORED: Warning = {
   effect: 'dropped',
@@ -254,6 +254,13 @@ function cutThinking(request: GenerationRequest, why: ThinkingCut): GenerationRe
     parts: message.parts.filter(({ type }) => type !== 'reasoning'),
   }));
   return why === 'refused' ? { ...request, messages } : { ...request, messages, reasoning: { mode: 'off' } };
+}
+
+/** The client's own key stays; without one, or in place of what its body alone says, it is made of the conversation. */
+function withCacheKey(request: GenerationRequest, conversation: string | undefined): GenerationRequest {
+  const { cacheKey } = request;
+  if (conversation === undefined || (cacheKey !== undefined && cacheKey.from !== 'session')) return request;
+  return { ...request, cacheKey: { value: conversation, from: 'session' } };
 }
 
 type Effects = ReadonlySet<Warning['effect']>;

@@ -3,15 +3,16 @@
 import { isObject, type JsonObject, type JsonValue } from '../../canonical/json.ts';
 import type { Usage } from '../../canonical/reply.ts';
 import type { FrameClass, StreamClassifier } from '../interface/stream.ts';
-import type { RelayedBody, RelayTarget, RewrittenBody } from '../interface/bodies.ts';
+import type { RelayedBody, RelayOptions, RelayTarget, RewrittenBody } from '../interface/bodies.ts';
 import type { Frame } from '../sse/splitter.ts';
 import { closesObject } from '../sse/frame.ts';
 import { failureOf, failureOfEvent } from './errors.ts';
+import { addedCacheKey } from '../shared/cache-key.ts';
 import { throwFailure } from '../shared/failures/provider-error.ts';
 import { stopOfWord } from '../shared/failures/finish-words.ts';
 import { failureIn, failureOfStray, isFilled, strictChunk, strictReply } from './lenient.ts';
 import { decodeUsage, failureOfSilence, failureOfStop } from './reply/ending.ts';
-import { rewriteBody, type Edit, type Members } from '../json/splice.ts';
+import { rewriteBody, type Addition, type Edit, type Members } from '../json/splice.ts';
 import { asksForUsage } from './request/envelope.ts';
 import { faulty, EVENT_NOT_JSON } from '../../failures.ts';
 
@@ -177,9 +178,18 @@ export function createClassifier({ usageAsked }: { usageAsked: boolean }): Strea
   return new ChatClassifier(usageAsked);
 }
 
-export function rewrite(body: RelayedBody, target: RelayTarget): RewrittenBody {
-  const asks = body.stream && target.traits.streamUsage && !asksForUsage(body.value);
-  return rewriteBody(body, target, asks ? { ask: (members) => usageQuestion(body, members) } : {});
+export function rewrite(
+  body: RelayedBody,
+  target: RelayTarget,
+  { conversation }: RelayOptions = {},
+): RewrittenBody {
+  const { streamUsage } = target.traits;
+  const asks: Addition[] = [];
+  if (body.stream && streamUsage && !asksForUsage(body.value))
+    asks.push((members) => usageQuestion(body, members));
+  const key = addedCacheKey(body, target.traits, conversation);
+  if (key !== undefined) asks.push(key);
+  return rewriteBody(body, target, { asks });
 }
 
 function usageQuestion({ value }: RelayedBody, members: Members): Edit {

@@ -56,6 +56,8 @@ export interface RelayTarget {
 export interface RelayOptions {
   /** The provider must not store the answer. */
   unstored?: boolean;
+  /** The key of the prompt cache is made of it, where the client sent none. */
+  conversation?: string | undefined;
 }
 
 export interface RewrittenBody {

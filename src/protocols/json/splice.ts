@@ -35,6 +35,7 @@ export interface Members {
 export interface Edit extends Range {
   text: string | Buffer;
 }
+export type Addition = (members: Members) => Edit;
 
 const COMMA = 0x2c;
 const COLON = 0x3a;
@@ -348,8 +349,8 @@ interface Target {
 }
 
 /**
- * A body for a provider of the same protocol. `cleaned`: the bytes without parts that no provider accepts. `ask`: a member that the
- * gateway adds. `without`: a member that this provider must not get. `thinks`: thinking stays on although that of earlier turns is
+ * A body for a provider of the same protocol. `cleaned`: the bytes without parts that no provider accepts. `asks`: members that the
+ * gateway adds or changes. `without`: a member that this provider must not get. `thinks`: thinking stays on although that of earlier turns is
  * left out.
  */
 export function rewriteBody(
@@ -357,10 +358,10 @@ export function rewriteBody(
   target: Target,
   {
     cleaned = bytes,
-    ask,
+    asks = [],
     without,
     thinks = false,
-  }: { cleaned?: Buffer; ask?: (members: Members) => Edit | undefined; without?: string; thinks?: boolean },
+  }: { cleaned?: Buffer; asks?: readonly Addition[]; without?: string; thinks?: boolean },
 ): { bytes: Buffer; thinkingCut: boolean } {
   const withoutThinking = target.withoutThinking !== undefined;
   const places = cleaned === bytes ? members : scanMembers(cleaned, Infinity);
@@ -369,8 +370,7 @@ export function rewriteBody(
   if (model !== undefined && value.model !== target.upstream) {
     edits.push({ start: model.start, end: model.end, text: JSON.stringify(target.upstream) });
   }
-  const question = ask?.(places);
-  if (question !== undefined) edits.push(question);
+  for (const ask of asks) edits.push(ask(places));
   if (without !== undefined) edits.push(...memberCut(places, without));
   // A tool turn that starts without thinking cannot continue with it, so it is switched off if the model allows that.
   const switchedOff = withoutThinking && !thinks && asksForThinking(value, target);

@@ -22,7 +22,16 @@ import { decodeUsage } from './reply/ending.ts';
 import { isDone, typeOf } from './stream/decoder.ts';
 import { ItemIds } from './stream/item-ids.ts';
 import { OutputSoFar } from './stream/relayed.ts';
-import { rewriteBody, cutsOf, rangesOf, splice, type Edit, type Members } from '../json/splice.ts';
+import { addedCacheKey } from '../shared/cache-key.ts';
+import {
+  rewriteBody,
+  cutsOf,
+  rangesOf,
+  splice,
+  type Addition,
+  type Edit,
+  type Members,
+} from '../json/splice.ts';
 import { EVENT_NOT_JSON, NO_ANSWER, BROKEN_OFF } from '../../failures.ts';
 
 export const keepAlive = ': keep-alive\n\n';
@@ -251,12 +260,13 @@ function failed(failure: ProviderFailure): FrameClass {
 export function rewrite(
   body: RelayedBody,
   target: RelayTarget,
-  { unstored = false }: RelayOptions = {},
+  { unstored = false, conversation }: RelayOptions = {},
 ): RewrittenBody {
-  return rewriteBody(body, target, {
-    cleaned: target.withoutThinking === undefined ? undefined : withoutReasoning(body),
-    ask: unstored && body.value.store !== false ? toStoreNothing : undefined,
-  });
+  const asks: Addition[] = unstored && body.value.store !== false ? [toStoreNothing] : [];
+  const key = addedCacheKey(body, target.traits, conversation);
+  if (key !== undefined) asks.push(key);
+  const cleaned = target.withoutThinking === undefined ? undefined : withoutReasoning(body);
+  return rewriteBody(body, target, { cleaned, asks });
 }
 
 /** What the gateway does not store, it could not delete at the provider, nor tell whose it is. */

@@ -182,24 +182,7 @@ export function answerInWords(format: ResponseFormat): string {
 export function fitUser(user: string, longest: number, encoding: EncodeContext): string {
   if (user.length <= longest) return user;
   encoding.warn('changed', 'user', 'too long: its hash is sent');
-  return sha256(user);
-}
-
-function sha256(text: string): string {
-  return createHash('sha256').update(text).digest('hex');
-}
-
-/** The key that keeps a conversation at one cache; a session's name is hashed, for a provider that is known to take keys. */
-export function cacheKeyFor({ request: { cacheKey }, traits }: EncodeContext): string | undefined {
-  if (cacheKey?.from !== 'session') return cacheKey?.value;
-  return traits.cacheKey ? sha256(cacheKey.value).slice(0, 32) : undefined;
-}
-
-/** For a provider that takes no key. */
-export function leaveOutCacheKey(encoding: EncodeContext, why: string): void {
-  const { cacheKey } = encoding.request;
-  if (cacheKey === undefined || cacheKey.from === 'session') return;
-  encoding.warn(cacheKey.from === 'asked' ? 'dropped' : 'quiet', 'cacheKey', why);
+  return createHash('sha256').update(user).digest('hex');
 }
 
 /** Of a wire: which members a server may refuse. */

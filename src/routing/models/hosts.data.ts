@@ -20,6 +20,7 @@ export const HOSTS: Readonly<Partial<Record<string, readonly ModelRow[]>>> = {
       match: /^(?!gpt|o\d|codex)/,
       traits: {
         rejectFields: ['prompt_cache_key', 'parallel_tool_calls'],
+        cacheKey: false,
         systemRole: 'system',
         customTools: false,
       },

@@ -5,12 +5,11 @@ import type { GenerationRequest, NativeField } from '../../../canonical/request.
 import type { Traits } from '../../../canonical/traits.ts';
 import type { ReverseMapping } from '../../../canonical/reverse-mapping.ts';
 import type { EncodedRequest } from '../../interface/bodies.ts';
+import { cacheKeyFor, leaveOutCacheKey } from '../../shared/cache-key.ts';
 import {
-  cacheKeyFor,
   createEncodeContext,
   dropRefused,
   fitUser,
-  leaveOutCacheKey,
   type EncodeContext,
 } from '../../shared/encode-context.ts';
 import { refuse } from '../../shared/client.ts';

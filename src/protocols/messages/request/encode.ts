@@ -6,11 +6,11 @@ import type { ReverseMapping } from '../../../canonical/reverse-mapping.ts';
 import type { Traits } from '../../../canonical/traits.ts';
 import type { EncodedRequest } from '../../interface/bodies.ts';
 import { cacheControl, placeCacheMarks } from './cache.ts';
+import { leaveOutCacheKey } from '../../shared/cache-key.ts';
 import {
   answerInWords,
   createEncodeContext,
   fitUser,
-  leaveOutCacheKey,
   type EncodeContext,
 } from '../../shared/encode-context.ts';
 import { isRecursive, sanitise } from './json-schema.ts';

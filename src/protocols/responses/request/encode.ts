@@ -7,8 +7,8 @@ import type { Traits } from '../../../canonical/traits.ts';
 import type { EncodedRequest } from '../../interface/bodies.ts';
 import { asksToThink, chooseEffort } from '../../shared/effort.ts';
 import { isForced } from '../../shared/tools/function-tools.ts';
+import { cacheKeyFor } from '../../shared/cache-key.ts';
 import {
-  cacheKeyFor,
   createEncodeContext,
   dropRefused,
   fitUser,
