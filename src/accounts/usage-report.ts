@@ -72,7 +72,7 @@ export async function readUsage(
 
   /** `own`: the account as one group, or its hours. */
   function split(id: number, own: readonly GroupTotals[]): readonly GroupTotals[] {
-    if (groups !== undefined) return groups.get(id)?.groups() ?? [];
+    if (groups !== undefined) return groups.get(id)?.groups ?? [];
     return localDay === undefined ? own : intoDays(own, localDay, (hour) => cut.get(hour)?.get(id));
   }
 
@@ -93,7 +93,7 @@ export async function readUsage(
   for (let at = first; at <= current; at += HOUR_MS) window.set(at, isoTime(at));
 
   return ({ id, name, tier }, limit) => {
-    const found = totals.get(id)?.groups() ?? [];
+    const found = totals.get(id)?.groups ?? [];
     const requests = new Map(
       byHours
         ? found.map(({ group, totals }) => [group['hour'] ?? undefined, totals.requests])
@@ -190,14 +190,14 @@ export async function summarizeUsage(
   const first = hourOf(since);
   const groups = new Map<string, GroupTotals>();
   for (const account of await store.totalsBy(by, only, first)) {
-    for (const { group, totals } of account.groups()) {
+    for (const { group, totals } of account.groups) {
       const key = JSON.stringify(group);
       const before = groups.get(key);
       groups.set(key, { group, totals: before === undefined ? totals : sumOf([before.totals, totals]) });
     }
   }
   const isTime = by === 'hour' || by === 'day';
-  const accounts = (await store.totalsBy('account', only, first)).flatMap((account) => account.groups());
+  const accounts = (await store.totalsBy('account', only, first)).flatMap((account) => account.groups);
   return {
     by,
     since: isoTime(first),

@@ -140,10 +140,10 @@ export interface GroupTotals {
   totals: Totals;
 }
 
-/** The groups of one account, made when they are asked for: those of all accounts together can be tens of thousands. */
+/** The groups of one account. */
 export interface AccountTotals {
   accountId: number;
-  groups: () => GroupTotals[];
+  groups: readonly GroupTotals[];
 }
 
 /** A target that requests avoid for now: `cooling` after a rate limit, `failing` while its circuit breaker is open. */

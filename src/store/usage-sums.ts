@@ -118,8 +118,7 @@ const GROUPS: Record<Grouping, Group> = {
     by: 'account_id, provider',
     admitted: false,
   },
-  // Rows of the sources: `ofHours` adds those of an hour and the admissions in a third of the time that the database takes.
-  hour: { kind: BY_ACCOUNT, members: { hour: 'at' }, by: '', admitted: false, hours: true },
+  hour: { kind: BY_ACCOUNT, members: { hour: 'at' }, by: 'account_id, at', admitted: true, hours: true },
   day: {
     kind: BY_ACCOUNT,
     members: { day: `at - at % ${DAY_MS}` },
@@ -137,16 +136,14 @@ export interface Dialect {
   days: string;
   account: string;
   sum: (count: string) => string;
-  /** An aggregate: the rows as the text of one JSON array of arrays, which is read in a quarter of the time of so many columns. */
-  list: (members: readonly string[], counts: readonly string[]) => string;
   /** Sums by hour of rows that are not in the stored sums, with the columns of every kind. `filter`: AND and a condition. */
   newer?: (filter: string) => string;
 }
 
-/** The query for the totals of each group (undefined: of everything), of one account or of all. It returns a row for each account: its
- *  number (0 without a group), and the dialect's list of its groups: the members of the name, then the counts. */
+/** The query for the totals of each group (undefined: of everything), of one account or of all. It returns a row for each group: the
+ *  account's number (0 without a group), the members of the name, then the counts. */
 export function reportOf(grouping: Grouping | undefined, ofAccount: boolean, dialect: Dialect): string {
-  const { since, days, account, sum, list, newer } = dialect;
+  const { since, days, account, sum, newer } = dialect;
   const group = grouping && GROUPS[grouping];
   const { kind, admitted } = group ?? ALL;
   const filter = ofAccount ? `AND account_id = ${account}` : '';
@@ -166,18 +163,14 @@ export function reportOf(grouping: Grouping | undefined, ofAccount: boolean, dia
   if (admitted) {
     sources.push(
       `SELECT hour, account_id, '', '', requests, ${measured.map(() => '0').join(', ')}
-       FROM hours WHERE hour >= ${since} ${filter}`,
+       FROM hours WHERE hour >= ${since} AND requests > 0 ${filter}`,
     );
   }
   const all = `(${sources.join(' UNION ALL ')}) AS sums`;
   const sums = COUNTS.map((count) => `${sum(count)} AS ${count}`).join(', ');
-  if (group === undefined) return `SELECT 0, ${list([], COUNTS)} FROM (SELECT ${sums} FROM ${all}) AS totals`;
-  if (group.hours) return `SELECT account_id, ${list(['at'], COUNTS)} FROM ${all} GROUP BY account_id`;
-  const names = Object.keys(group.members).map((member) => `"${member}"`);
+  if (group === undefined) return `SELECT 0, ${sums} FROM ${all}`;
   const named = Object.entries(group.members).map(([name, expression]) => `${expression} AS "${name}"`);
-  return `SELECT account_id, ${list(names, COUNTS)}
-    FROM (SELECT account_id, ${named.join(', ')}, ${sums} FROM ${all} GROUP BY ${group.by}) AS grouped
-    GROUP BY account_id`;
+  return `SELECT account_id, ${named.join(', ')}, ${sums} FROM ${all} GROUP BY ${group.by}`;
 }
 
 /** The time from which on a report reads sums by day. `first`: the start of its first hour. */
@@ -245,16 +238,15 @@ export function sumOf(all: Iterable<Totals>): Totals {
   return sum;
 }
 
-/** The account's number, and rows as JSON. */
-export type AccountRows = readonly [accountId: number | string, rows: string];
+/** The account's number, then what the query selects of one group. */
+export type GroupRow = readonly [accountId: number, ...values: Value[]];
 
 /** What a query without a group returns. */
-export const totalsOf = (found: readonly AccountRows[]): Totals =>
-  toTotals(read(found[0]?.[1] ?? '[]')[0] ?? []);
+export const totalsOf = ([row]: readonly GroupRow[]): Totals => toTotals(row ?? [], 1);
 
-/** Rows of the counts of each account. */
-export const totalsByAccount = (found: readonly AccountRows[]): Map<number, Totals> =>
-  new Map(found.map(([id, rows]) => [Number(id), toTotals(read(rows)[0] ?? [])]));
+/** A row of counts for each account. */
+export const totalsByAccount = (found: readonly GroupRow[]): Map<number, Totals> =>
+  new Map(found.map((row) => [row[0], toTotals(row, 1)]));
 
 /** What is left of the first if the second is a part of it. */
 export function difference(all: Totals, part: Totals): Totals {
@@ -266,18 +258,23 @@ export function difference(all: Totals, part: Totals): Totals {
   };
 }
 
-const read = <Row extends readonly Value[]>(text: string): Row[] => JSON.parse(text) as Row[];
-
 /** `found`: what the query of `reportOf` returns. The order: by account; names by their requests, most first; times as they pass. */
-export function accountTotals(grouping: Grouping, found: readonly AccountRows[]): AccountTotals[] {
+export function accountTotals(grouping: Grouping, found: readonly GroupRow[]): AccountTotals[] {
   const { admitted, members } = GROUPS[grouping];
   const names = Object.keys(members);
-  const groups = (rows: string): GroupTotals[] =>
-    read(rows)
-      .sort((a, b) => (admitted ? 0 : Number(b[names.length]) - Number(a[names.length])) || compare(a, b))
-      .map((row) => ({ group: nameOf(names, row), totals: toTotals(row, names.length) }));
-  return found
-    .map(([id, rows]) => ({ accountId: Number(id), groups: () => groups(rows) }))
+  const counts = 1 + names.length;
+  const accounts = new Map<number, GroupTotals[]>();
+  const inOrder = [...found].sort(
+    (a, b) => (admitted ? 0 : Number(b[counts]) - Number(a[counts])) || compare(a, b),
+  );
+  for (const row of inOrder) {
+    const [id] = row;
+    const groups = accounts.get(id) ?? [];
+    groups.push({ group: nameOf(names, row.slice(1, counts)), totals: toTotals(row, counts) });
+    accounts.set(id, groups);
+  }
+  return [...accounts]
+    .map(([accountId, groups]) => ({ accountId, groups }))
     .sort((a, b) => a.accountId - b.accountId);
 }
 
@@ -287,42 +284,6 @@ function compare(a: readonly Value[], b: readonly Value[]): number {
   const [left = null, right = null] = [a[index], b[index]];
   if (left === right) return 0;
   return left === null || (right !== null && left < right) ? -1 : 1;
-}
-
-/** The groups of a report by hour. `sums`: rows of the start of an hour and counts; those of one hour are added. `admissions`: rows of
- *  the start of an hour and its requests. */
-export function hourTotals(
-  sums: readonly AccountRows[],
-  admissions: readonly AccountRows[],
-): AccountTotals[] {
-  const admitted = new Map(admissions.map(([id, rows]) => [Number(id), rows]));
-  const summed = new Map(sums.map(([id, rows]) => [Number(id), rows]));
-  // One object names an hour of all accounts.
-  const names = new Map<number, GroupTotals['group']>();
-  const nameOfHour = (at: number): GroupTotals['group'] => {
-    const known = names.get(at);
-    if (known !== undefined) return known;
-    const name = { hour: isoTime(at) };
-    names.set(at, name);
-    return name;
-  };
-  function groups(accountId: number): GroupTotals[] {
-    const hours = new Map<number, Totals>();
-    for (const row of read<number[]>(summed.get(accountId) ?? '[]')) {
-      const [at = 0] = row;
-      const before = hours.get(at);
-      const totals = toTotals(row, 1);
-      hours.set(at, before === undefined ? totals : sumOf([before, totals]));
-    }
-    for (const [at, requests] of read<[number, number]>(admitted.get(accountId) ?? '[]')) {
-      const totals = hours.get(at) ?? { ...NO_USAGE };
-      totals.requests = requests;
-      hours.set(at, totals);
-    }
-    return [...hours].sort(([a], [b]) => a - b).map(([at, totals]) => ({ group: nameOfHour(at), totals }));
-  }
-  const ids = [...new Set([...summed.keys(), ...admitted.keys()])].sort((a, b) => a - b);
-  return ids.map((accountId) => ({ accountId, groups: () => groups(accountId) }));
 }
 
 export function dayOf(time: number): number {

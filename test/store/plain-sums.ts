@@ -53,7 +53,7 @@ export async function groupedTotals(
   ...query: Parameters<StoreReader['totalsBy']>
 ): Promise<GroupedTotals[]> {
   const accounts = await store.totalsBy(...query);
-  return accounts.flatMap(({ accountId, groups }) => groups().map((group) => ({ accountId, ...group })));
+  return accounts.flatMap(({ accountId, groups }) => groups.map((group) => ({ accountId, ...group })));
 }
 
 export function plainSums(rows: readonly UsageRow[], by: Grouping, since: number): GroupedTotals[] {

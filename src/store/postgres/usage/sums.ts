@@ -8,7 +8,6 @@ import {
   dayOf,
   daysFrom,
   FIRST_BYTES,
-  hourTotals,
   KINDS,
   measuresOf,
   MONEY,
@@ -16,7 +15,7 @@ import {
   reportOf,
   totalsByAccount,
   totalsOf,
-  type AccountRows,
+  type GroupRow,
   type Dialect,
   FIRST_BYTE_LIMITS,
 } from '../../usage-sums.ts';
@@ -63,22 +62,13 @@ export const addToSums = (rows: string): string => `
   GROUP BY 1, 2, 3, 4, 5 ORDER BY 1, 2, 3, 4, 5
   ON CONFLICT (kind, at, account_id, name, provider) DO UPDATE SET ${ADD}`;
 
-/** `concat_ws` leaves NULL out. */
-const json = (name: string): string => `coalesce(to_json(${name})::text, 'null')`;
-
-const listOf = (columns: readonly string[]): string =>
-  `'[' || string_agg('[' || concat_ws(',', ${columns.join(', ')}) || ']', ',') || ']'`;
-
 /** Counts fit into a double, which is added faster than a numeric. */
 const DIALECT: Dialect = {
   since: '$1',
   days: '$2',
   account: '$3',
   sum: (count) => `coalesce(sum(${count}::double precision), 0)`,
-  list: (members, counts) => listOf([...members.map(json), ...counts]),
 };
-
-const HOURS = 'FROM hours WHERE requests > 0 AND hour >= $1';
 
 const LOCK = { text: `SELECT pg_advisory_xact_lock(${LOCKS.prune})` };
 const OLDEST = { text: 'SELECT min(at) AS at FROM usage_sums WHERE kind = $1 AND at < $2' };
@@ -100,9 +90,8 @@ function createRowTotals(connection: Connection): RowTotals {
   return async (accountId, from, to) => {
     const filter = accountId === undefined ? '' : 'AND account_id = $3';
     const rows = sumsOfRows(`(SELECT * FROM usage WHERE at >= $1 AND at < $2 ${filter}) AS part`);
-    const text = `SELECT account_id, ${listOf(COUNTS)}
-      FROM (SELECT account_id, ${SUMS} FROM (${rows}) AS s GROUP BY account_id) AS of_account GROUP BY account_id`;
-    const found = connection.read<AccountRows>({ text, arrays: true }, from, to, ...parametersOf(accountId));
+    const text = `SELECT account_id, ${SUMS} FROM (${rows}) AS s GROUP BY account_id`;
+    const found = connection.read<GroupRow>({ text, arrays: true }, from, to, ...parametersOf(accountId));
     return totalsByAccount(await found);
   };
 }
@@ -112,7 +101,7 @@ export function createUsageSums(connection: Connection) {
     grouping: Grouping | undefined,
     accountId: number | undefined,
     since: number,
-  ): Promise<AccountRows[]> {
+  ): Promise<GroupRow[]> {
     const first = hourOf(since);
     const text = reportOf(grouping, accountId !== undefined, DIALECT);
     return connection.read(
@@ -123,17 +112,10 @@ export function createUsageSums(connection: Connection) {
     );
   }
 
-  const hours = (accountId: number | undefined): string =>
-    accountId === undefined ? HOURS : `${HOURS} AND account_id = $2`;
-
   function admissionsByHour(accountId: number | undefined, since: number): Promise<HourAdmissions[]> {
-    const text = `SELECT account_id AS "accountId", hour, requests ${hours(accountId)} ORDER BY account_id, hour`;
+    const text = `SELECT account_id AS "accountId", hour, requests FROM hours WHERE requests > 0 AND hour >= $1
+      ${accountId === undefined ? '' : 'AND account_id = $2'} ORDER BY account_id, hour`;
     return connection.read({ text }, hourOf(since), ...parametersOf(accountId));
-  }
-
-  function admissionLists(accountId: number | undefined, since: number): Promise<AccountRows[]> {
-    const text = `SELECT account_id, ${listOf(['hour', 'requests'])} ${hours(accountId)} GROUP BY account_id`;
-    return connection.read({ text, arrays: true }, hourOf(since), ...parametersOf(accountId));
   }
 
   /** Deletes the sums of one kind and one hour or day. A day that loses some of its hours loses their counts. */
@@ -168,11 +150,7 @@ export function createUsageSums(connection: Connection) {
       grouping: Grouping,
       accountId: number | undefined,
       since: number,
-    ): Promise<AccountTotals[]> => {
-      const found = report(grouping, accountId, since);
-      if (grouping !== 'hour') return accountTotals(grouping, await found);
-      return hourTotals(...(await Promise.all([found, admissionLists(accountId, since)])));
-    },
+    ): Promise<AccountTotals[]> => accountTotals(grouping, await report(grouping, accountId, since)),
     admissionsByHour,
     rowTotals: createRowTotals(connection),
     pruneSums: async (before: number): Promise<void> => {

@@ -13,12 +13,11 @@ import {
   KNOWN,
   MEASURES,
   accountTotals,
-  hourTotals,
   measuresOf,
   reportOf,
   totalsByAccount,
   totalsOf,
-  type AccountRows,
+  type GroupRow,
   type Dialect,
   FIRST_BYTE_LIMITS,
 } from '../../usage-sums.ts';
@@ -65,7 +64,6 @@ const DIALECT: Dialect = {
   days: '@days',
   account: '@account',
   sum,
-  list: (members, counts) => `json_group_array(json_array(${[...members, ...counts].join(', ')}))`,
   // `+at` keeps SQLite from using the index of times.
   newer: (filter) => sumsOfRows(`id > @summed AND +at >= @since ${filter}`),
 };
@@ -80,14 +78,10 @@ interface Window {
 
 export function prepareUsageSums(db: Db) {
   const summed = db.prepare<[], number>('SELECT id FROM usage_summed').pluck();
-  const reports = new Map<string, Statement<[Window], AccountRows>>();
-  function report(
-    grouping: Grouping | undefined,
-    accountId: number | undefined,
-    since: number,
-  ): AccountRows[] {
+  const reports = new Map<string, Statement<[Window], GroupRow>>();
+  function report(grouping: Grouping | undefined, accountId: number | undefined, since: number): GroupRow[] {
     const sql = reportOf(grouping, accountId !== undefined, DIALECT);
-    const statement = reports.get(sql) ?? db.prepare<[Window], AccountRows>(sql).raw();
+    const statement = reports.get(sql) ?? db.prepare<[Window], GroupRow>(sql).raw();
     reports.set(sql, statement);
     const first = hourOf(since);
     const window: Window = { since: first, days: daysFrom(grouping, first), summed: summed.get() ?? 0 };
@@ -96,12 +90,10 @@ export function prepareUsageSums(db: Db) {
   function rowTotals(account: number | undefined, from: number, to: number): Map<number, Totals> {
     const filter = account === undefined ? '' : 'AND account_id = @account';
     const rows = sumsOfRows(`at >= @from AND at < @to ${filter}`);
-    const sql = `SELECT account_id, ${DIALECT.list([], COUNTS)}
-      FROM (SELECT account_id, ${SUMS} FROM (${rows}) GROUP BY account_id) GROUP BY account_id`;
+    const sql = `SELECT account_id, ${SUMS} FROM (${rows}) GROUP BY account_id`;
     const window = { from, to, ...(account !== undefined && { account }) };
-    return totalsByAccount(db.prepare<[object], AccountRows>(sql).raw().all(window));
+    return totalsByAccount(db.prepare<[object], GroupRow>(sql).raw().all(window));
   }
-  const admissions = prepareAdmissionsByHour(db);
   // One transaction, so that a row that is added to the sums at the same time counts once.
   return {
     ...prepareRollUp(db, summed),
@@ -110,41 +102,22 @@ export function prepareUsageSums(db: Db) {
       totalsOf(report(undefined, accountId, since)),
     ),
     totalsBy: db.transaction(
-      (grouping: Grouping, accountId: number | undefined, since: number): AccountTotals[] => {
-        const found = report(grouping, accountId, since);
-        return grouping === 'hour'
-          ? hourTotals(found, admissions.lists(accountId, since))
-          : accountTotals(grouping, found);
-      },
+      (grouping: Grouping, accountId: number | undefined, since: number): AccountTotals[] =>
+        accountTotals(grouping, report(grouping, accountId, since)),
     ),
-    admissionsByHour: admissions.byHour,
+    admissionsByHour: prepareAdmissionsByHour(db),
     rowTotals,
   };
 }
 
 function prepareAdmissionsByHour(db: Db) {
-  type Parameters = Pick<Window, 'since' | 'account'>;
-  const hours = (accountId: number | undefined): string =>
-    `FROM hours WHERE hour >= @since ${accountId === undefined ? '' : 'AND account_id = @account'}`;
-  const parameters = (account: number | undefined, since: number): Parameters => ({
-    since: hourOf(since),
-    ...(account !== undefined && { account }),
-  });
-  return {
-    byHour: (accountId: number | undefined, since: number): HourAdmissions[] =>
-      db
-        .prepare<[Parameters], HourAdmissions>(
-          `SELECT account_id AS accountId, hour, requests ${hours(accountId)} ORDER BY account_id, hour`,
-        )
-        .all(parameters(accountId, since)),
-    lists: (accountId: number | undefined, since: number): AccountRows[] =>
-      db
-        .prepare<[Parameters], AccountRows>(
-          `SELECT account_id, json_group_array(json_array(hour, requests)) ${hours(accountId)} GROUP BY account_id`,
-        )
-        .raw()
-        .all(parameters(accountId, since)),
-  };
+  return (account: number | undefined, since: number): HourAdmissions[] =>
+    db
+      .prepare<[Pick<Window, 'since' | 'account'>], HourAdmissions>(
+        `SELECT account_id AS accountId, hour, requests FROM hours WHERE hour >= @since
+           ${account === undefined ? '' : 'AND account_id = @account'} ORDER BY account_id, hour`,
+      )
+      .all({ since: hourOf(since), ...(account !== undefined && { account }) });
 }
 
 function prepareRollUp(db: Db, summed: Statement<[], number>) {
