@@ -2,62 +2,46 @@
 // provider's error becomes a ProviderFailure. Codex acts on the codes: with a wrong one it repeats the request for half a minute, or
 // sleeps for the rest of the hour (`errorHead` too).
 // https://platform.openai.com/docs/guides/error-codes
-import type { JsonObject, JsonValue } from '../../canonical/json.ts';
+import type { JsonObject } from '../../canonical/json.ts';
 import type { ErrorKind, GatewayError } from '../../errors.ts';
 import type { ErrorHead } from '../interface/answer.ts';
-import { overflowMessage } from '../shared/client.ts';
-import { responseOf } from './reply/response.ts';
 import { createErrorReader, createStrayReader } from '../shared/failures/provider-error.ts';
-
-interface WireError {
-  type: string;
-  code: string | null;
-}
+import {
+  errorBody,
+  openAiError,
+  SHARED_ERRORS,
+  type ErrorWords,
+  type OpenAiError,
+} from '../shared/openai/errors.ts';
+import { responseOf } from './reply/response.ts';
 
 const ERRORS = {
-  invalid_request: { type: 'invalid_request_error', code: null },
-  model_not_found: { type: 'invalid_request_error', code: 'model_not_found' },
-  context_overflow: { type: 'invalid_request_error', code: 'context_length_exceeded' },
-  unauthenticated: { type: 'authentication_error', code: 'invalid_api_key' },
-  forbidden_permission: { type: 'permission_error', code: 'insufficient_permissions' },
+  ...SHARED_ERRORS,
   forbidden_model: { type: 'permission_error', code: 'model_not_found' },
-  forbidden_host: { type: 'permission_error', code: 'insufficient_permissions' },
-  not_found: { type: 'invalid_request_error', code: 'not_found' },
-  method_not_allowed: { type: 'invalid_request_error', code: 'method_not_allowed' },
   too_large: { type: 'invalid_request_error', code: 'context_length_exceeded' },
-  rate_limited: { type: 'rate_limit_error', code: 'rate_limit_exceeded' },
   internal: { type: 'server_error', code: null },
   // Not the word for an overload, which clients tell their users: something broke.
   upstream: { type: 'server_error', code: 'server_error' },
   upstream_account: { type: 'insufficient_quota', code: 'insufficient_quota' },
   unavailable: { type: 'server_error', code: 'server_is_overloaded' },
-} as const satisfies Record<ErrorKind, WireError>;
+} as const satisfies Record<ErrorKind, ErrorWords>;
 
 /** Errors whose code a provider's own word may replace. */
 const OPEN_CODE: ReadonlySet<ErrorKind> = new Set<ErrorKind>(['invalid_request', 'not_found', 'internal']);
 
-function wireError(error: GatewayError): JsonObject & { message: string; code: string | null } {
-  const { type, code } = ERRORS[error.kind];
-  const { param, code: own, tokens } = error.options;
-  return {
-    message: error.kind === 'context_overflow' ? overflowMessage(error.message, tokens) : error.message,
-    type,
-    param: param ?? null,
-    code: OPEN_CODE.has(error.kind) ? (own ?? code) : code,
-  };
+function wireError(error: GatewayError): OpenAiError {
+  return openAiError(error, ERRORS[error.kind], OPEN_CODE.has(error.kind));
 }
 
 export function encodeError(error: GatewayError, _requestId: string): JsonObject {
-  const { details, failedGeneration, admission } = error.options;
-  const wire: JsonObject = wireError(error);
+  const { admission } = error.options;
+  const wire = wireError(error);
   if (error.kind === 'rate_limited' && admission !== undefined) {
     // Codex shows the time and stops; after a `rate_limit_error` it sleeps until then without a word.
     wire.type = 'usage_limit_reached';
     wire.resets_at = Math.ceil(admission.resetsAt / 1000);
   }
-  if (details !== undefined) wire.details = details as JsonValue;
-  if (failedGeneration !== undefined) wire.failed_generation = failedGeneration;
-  return { error: wire };
+  return errorBody(wire, error);
 }
 
 /**
@@ -72,7 +56,7 @@ export function errorHead({ kind }: GatewayError): ErrorHead {
 
 /** The members of an `error` event beside its type and its number: flat, and once more inside, as readers of either form want. */
 export function errorEvent(error: GatewayError): JsonObject {
-  const { message, type, param = null, code } = wireError(error);
+  const { message, type, param, code } = wireError(error);
   return { code, message, param, error: { type, code, message, param } };
 }
 

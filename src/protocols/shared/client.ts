@@ -5,15 +5,6 @@ import { FAILURES } from '../../failures.ts';
 import { wellFormed, type JsonObject } from '../../canonical/json.ts';
 import type { ForwardedHeaders, KeyHeader } from '../interface/outline.ts';
 
-/** The words after which agents of the chat and responses protocols begin to compact their history. */
-export function overflowMessage(message: string, tokens: ProviderFailure['tokens']): string {
-  const { sent, limit, output } = tokens ?? {};
-  if (sent === undefined || limit === undefined) return message;
-  const most = `This model's maximum context length is ${limit} tokens.`;
-  if (output === undefined) return `${most} However, your messages resulted in ${sent} tokens.`;
-  return `${most} However, you requested ${sent + output} tokens (${sent} in the messages, ${output} in the completion).`;
-}
-
 /** The client's error for a provider's failure inside an answer. */
 export function gatewayErrorOf({ kind, message, param, code, tokens }: ProviderFailure): GatewayError {
   return new GatewayError(FAILURES[kind].error, message, { param, code, tokens });

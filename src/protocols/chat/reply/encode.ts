@@ -7,7 +7,8 @@ import type { ReplyContext, ReplyHolds } from '../../interface/answer.ts';
 import { chatExtra } from '../request/encode-tools.ts';
 import { encodeCitation } from './citations.ts';
 import { isSealed, reasoningDetail, thinkingBlock } from './reasoning.ts';
-import { encodeFinish, encodeServiceTier, encodeUsage } from './ending.ts';
+import { encodeServiceTier } from '../../shared/openai/fields.ts';
+import { encodeFinish, encodeUsage } from './ending.ts';
 
 /** An id of this protocol is unchanged; an id of another protocol gets the form of this one. */
 export function fitReplyId(id: string, { ids, trace }: Pick<ReplyContext, 'ids' | 'trace'>): string {

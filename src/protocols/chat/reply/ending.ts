@@ -78,22 +78,6 @@ export function encodeFinish({ reason }: StopReason, hasCalls: boolean, legacy: 
   return reason === 'tool_calls' ? FINISH.end : FINISH[reason];
 }
 
-const SERVICE_TIERS: ReadonlyMap<string, string> = new Map(
-  Object.entries({
-    standard: 'default',
-    default: 'default',
-    priority: 'priority',
-    auto: 'auto',
-    flex: 'flex',
-    scale: 'scale',
-  }),
-);
-
-/** The other protocol's words for the tier that served; one that chat does not know is left out. */
-export function encodeServiceTier(tier: string | undefined): string | undefined {
-  return tier === undefined ? undefined : SERVICE_TIERS.get(tier);
-}
-
 /**
  * Undefined if the usage is unknown: no object, no counts, or zeros alone (servers send those before they know). Half a count is
  * unknown as well, unless the total gives the rest: it would be recorded as a whole one.

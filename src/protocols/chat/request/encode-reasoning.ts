@@ -2,9 +2,10 @@
 import type { JsonObject, JsonValue } from '../../../canonical/json.ts';
 import type { Effort, Reasoning } from '../../../canonical/request.ts';
 import type { Traits } from '../../../canonical/traits.ts';
-import { askedEffort, BUDGETS, chooseEffort } from '../../shared/effort.ts';
+import { askedEffort, BUDGETS } from '../../shared/effort.ts';
 import type { EncodeContext } from '../../shared/encode-context.ts';
 import { isForced } from '../../shared/tools/function-tools.ts';
+import { effortToSend, reportThinkingBetweenTools } from '../../shared/openai/fields.ts';
 
 /** What goes together in this request. */
 export interface Thinking {
@@ -15,7 +16,7 @@ export interface Thinking {
 
 /** `forcesFormat`: a forced call stands for structured output. */
 export function planThinking({ request, traits }: EncodeContext, forcesFormat: boolean): Thinking {
-  const { tools = [], toolChoice, reasoning = {} } = request;
+  const { tools = [], toolChoice, reasoning } = request;
   const { forcedTools, toolsWhileThinking } = traits;
   const mayForce = forcedTools !== 'never';
   if (!isThinking(reasoning, traits)) return { mayForce };
@@ -26,16 +27,16 @@ export function planThinking({ request, traits }: EncodeContext, forcesFormat: b
   // Where nothing is known of a model, it is not known to refuse that either.
   const isKnown = traits.thinking === true || traits.thinksByDefault;
   if (forcedTools !== 'not_thinking' || !isKnown) return { mayForce };
-  const isFree = askedEffort(reasoning) === undefined;
+  const isFree = reasoning === undefined || askedEffort(reasoning) === undefined;
   if (isFree && canBeOff(traits) && (forcesFormat || (tools.length > 0 && isForced(toolChoice)))) {
     return { mayForce: true, off: 'this model takes no forced call while it thinks' };
   }
   return { mayForce: false };
 }
 
-function isThinking(reasoning: Reasoning, traits: Traits): boolean {
+function isThinking(reasoning: Reasoning | undefined, traits: Traits): boolean {
   if (traits.thinking === false) return false;
-  const asked = askedEffort(reasoning);
+  const asked = reasoning && askedEffort(reasoning);
   if (asked === undefined) return traits.thinksByDefault;
   return asked !== 'none' || (traits.thinksByDefault && !canBeOff(traits));
 }
@@ -68,18 +69,17 @@ function putSwitch(body: JsonObject, on: boolean, { thinkingForm }: Traits): voi
 
 export function putReasoning(body: JsonObject, encoding: EncodeContext, { off }: Thinking): void {
   const { request, traits } = encoding;
-  const { reasoning = {} } = request;
+  const { reasoning } = request;
   if (off !== undefined) {
     putSwitch(body, false, traits);
-    const field = reasoning.effort === undefined ? 'reasoning' : 'reasoning.effort';
+    const field = reasoning?.effort === undefined ? 'reasoning' : 'reasoning.effort';
     encoding.warn('changed', field, `${off}: switched off for this request`);
     return;
   }
+  if (reasoning === undefined) return;
   const asked = askedEffort(reasoning);
   if (asked === undefined) return;
-  if (reasoning.mode === 'between_tools') {
-    encoding.warn('changed', 'reasoning', 'thinking between tool calls alone was sent as none');
-  }
+  reportThinkingBetweenTools(reasoning, encoding);
   if (SWITCHES[traits.thinkingForm] === undefined || traits.thinking === false) {
     putEffort(body, reasoning, encoding);
   } else if (traits.thinkingOff === 'never') putGrade(body, reasoning, encoding);
@@ -126,18 +126,6 @@ function putEffort(body: JsonObject, reasoning: Reasoning, encoding: EncodeConte
   const efforts: readonly Effort[] = traits.maxEffortOnChat
     ? traits.efforts
     : traits.efforts.filter((effort) => effort !== 'max');
-  const chosen = chooseEffort(reasoning, { ...traits, efforts });
-  if (chosen.say === 'nothing') return;
-  if (chosen.say === 'impossible') {
-    const { why } = chosen;
-    if (reasoning.mode !== undefined || reasoning.budgetTokens !== undefined)
-      encoding.warn('dropped', 'reasoning', why);
-    if (reasoning.effort !== undefined) encoding.warn('dropped', 'reasoning.effort', why);
-    return;
-  }
-  body.reasoning_effort = chosen.effort;
-  if (chosen.changed) encoding.warn('changed', 'reasoning.effort', `sent as ${chosen.effort}`);
-  if (reasoning.budgetTokens !== undefined && reasoning.effort === undefined) {
-    encoding.warn('changed', 'reasoning.budgetTokens', `sent as effort ${chosen.effort}`);
-  }
+  const effort = effortToSend(reasoning, encoding, { ...traits, efforts });
+  if (effort !== undefined) body.reasoning_effort = effort;
 }

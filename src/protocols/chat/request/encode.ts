@@ -9,10 +9,8 @@ import { cacheKeyFor, leaveOutCacheKey } from '../../shared/cache-key.ts';
 import {
   createEncodeContext,
   dropRefused,
-  fitUser,
   type EncodeContext,
 } from '../../shared/encode-context.ts';
-import { refuse } from '../../shared/client.ts';
 import { encodeMessages } from './encode-messages.ts';
 import { isForcedFormat, putFormat } from './encode-format.ts';
 import { planThinking, putReasoning, type Thinking } from './encode-reasoning.ts';
@@ -20,8 +18,8 @@ import { encodeToolChoice, encodeTools } from './encode-tools.ts';
 import { addSystemText } from './server-rules.ts';
 import { fieldAt } from '../fields.ts';
 import { isWebSearch } from '../../shared/tools/function-tools.ts';
+import { outputLimit, putIdentity, putSampling } from '../../shared/openai/fields.ts';
 
-const MAX_USER = 64;
 const REFUSABLE = {
   list: 'messages',
   needed: ['model', 'messages', 'stream'],
@@ -37,9 +35,13 @@ export function encodeRequest(request: GenerationRequest, model: string, traits:
   const structuredTool = putFormat(body, encoding, thinking);
   putLimit(body, encoding);
   putReasoning(body, encoding, thinking);
-  putSampling(body, encoding);
+  // OpenAI's models that think take sampling parameters while they don't.
+  const rejectsSampling = traits.rejectsSampling && body.reasoning_effort !== 'none';
+  putSampling(body, encoding, rejectsSampling);
+  putTopK(body, rejectsSampling, encoding);
   const stop = putStop(body, encoding);
   putIdentity(body, encoding);
+  putCacheKey(body, encoding);
   putWebSearch(body, encoding);
   putStream(body, encoding);
   encoding.natives(putShared(body, encoding), body);
@@ -70,39 +72,16 @@ function putTools(body: JsonObject, encoding: EncodeContext, { mayForce }: Think
 }
 
 function putLimit(body: JsonObject, encoding: EncodeContext): void {
-  const { request, traits } = encoding;
-  const asked = request.maxOutputTokens;
-  if (asked === undefined) return;
-  if (asked === 0) refuse('max_tokens', '0 (filling the cache alone) cannot be carried to this provider');
-  const limit = Math.min(asked, traits.maxOutput ?? asked);
-  if (limit < asked) encoding.warn('changed', 'maxOutputTokens', `lowered to the model's ${limit}`);
-  body[traits.maxTokensField] = limit;
+  const limit = outputLimit(encoding, 1);
+  if (limit !== undefined) body[encoding.traits.maxTokensField] = limit;
 }
 
-function putSampling(body: JsonObject, encoding: EncodeContext): void {
-  const { temperature, topP, topK } = encoding.request;
-  const { oneSamplingParameter, maxTemperature, topK: takesTopK } = encoding.traits;
-  // OpenAI's models that think take them while they don't.
-  const rejectsSampling = encoding.traits.rejectsSampling && body.reasoning_effort !== 'none';
-  const why = 'this model takes no sampling parameters';
-  if (temperature !== undefined) {
-    // 1 is what the model does anyway.
-    if (rejectsSampling) encoding.warn(temperature === 1 ? 'quiet' : 'dropped', 'temperature', why);
-    else {
-      body.temperature = Math.min(temperature, maxTemperature);
-      if (temperature > maxTemperature) encoding.warn('changed', 'temperature', `sent as ${maxTemperature}`);
-    }
-  }
-  if (topP !== undefined) {
-    if (rejectsSampling) encoding.warn(topP === 1 ? 'quiet' : 'dropped', 'topP', why);
-    else if (oneSamplingParameter && temperature !== undefined) {
-      encoding.warn('dropped', 'topP', 'this model takes temperature or top_p, not both');
-    } else body.top_p = topP;
-  }
-  if (topK !== undefined) {
-    if (rejectsSampling || !takesTopK) encoding.warn('dropped', 'topK', 'this provider takes no top_k');
-    else body.top_k = topK;
-  }
+function putTopK(body: JsonObject, rejectsSampling: boolean, encoding: EncodeContext): void {
+  const { topK } = encoding.request;
+  if (topK === undefined) return;
+  if (rejectsSampling || !encoding.traits.topK)
+    encoding.warn('dropped', 'topK', 'this provider takes no top_k');
+  else body.top_k = topK;
 }
 
 /** What the server can't take is cut by the gateway itself. */
@@ -115,13 +94,8 @@ function putStop(body: JsonObject, encoding: EncodeContext): string[] {
   return rest;
 }
 
-function putIdentity(body: JsonObject, encoding: EncodeContext): void {
+function putCacheKey(body: JsonObject, encoding: EncodeContext): void {
   const { request, traits } = encoding;
-  const { user, serviceTier } = request;
-  if (user !== undefined) {
-    body[traits.userField] = fitUser(user, MAX_USER, encoding);
-  }
-  if (serviceTier !== undefined) body.service_tier = serviceTier;
   const key = traits.cacheKey ? cacheKeyFor(encoding) : undefined;
   if (key !== undefined) body.prompt_cache_key = key;
   else leaveOutCacheKey(encoding, 'the provider takes no cache key');

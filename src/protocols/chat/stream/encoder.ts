@@ -9,7 +9,8 @@ import { encodeCitation } from '../reply/citations.ts';
 import { chatExtra } from '../request/encode-tools.ts';
 import { SaidText } from './said-text.ts';
 import { encodeStreamFailure } from '../errors.ts';
-import { encodeFinish, encodeServiceTier, encodeUsage } from '../reply/ending.ts';
+import { encodeServiceTier } from '../../shared/openai/fields.ts';
+import { encodeFinish, encodeUsage } from '../reply/ending.ts';
 import { fitReplyId, gapBetween, separates } from '../reply/encode.ts';
 import { isSealed, reasoningDetail, thinkingBlock, type SealedThought } from '../reply/reasoning.ts';
 

@@ -2,6 +2,7 @@
 // an answer repeats.
 import { isObject, type JsonObject, type JsonValue } from '../../../canonical/json.ts';
 import { rawJson } from '../../json/raw-json.ts';
+import { encodeServiceTier } from '../../shared/openai/fields.ts';
 import type { ReplyContext } from '../../interface/answer.ts';
 
 /** What changes while an answer grows. */
@@ -49,20 +50,9 @@ export function completedAt({ created }: ResponseHead, { now }: Pick<ReplyContex
   return Math.max(created, Math.floor(now() / 1000));
 }
 
-const SERVICE_TIERS: ReadonlyMap<string, string> = new Map(
-  Object.entries({
-    standard: 'default',
-    default: 'default',
-    priority: 'priority',
-    auto: 'auto',
-    flex: 'flex',
-    scale: 'scale',
-  }),
-);
-
 /** The members that change, in front of those that `echoOf` gives. */
 function headOf(
-  { id, created, model, serviceTier = 'default' }: ResponseHead,
+  { id, created, model, serviceTier }: ResponseHead,
   { status, completedAt: completed, reason, error, output, usage }: ResponseState,
 ): JsonObject {
   return {
@@ -76,7 +66,7 @@ function headOf(
     model,
     output,
     usage: usage ?? null,
-    service_tier: SERVICE_TIERS.get(serviceTier) ?? 'default',
+    service_tier: encodeServiceTier(serviceTier) ?? 'default',
   };
 }
 

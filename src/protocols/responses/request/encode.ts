@@ -5,24 +5,27 @@ import type { GenerationRequest, NativeField } from '../../../canonical/request.
 import type { ReverseMapping } from '../../../canonical/reverse-mapping.ts';
 import type { Traits } from '../../../canonical/traits.ts';
 import type { EncodedRequest } from '../../interface/bodies.ts';
-import { asksToThink, chooseEffort } from '../../shared/effort.ts';
+import { asksToThink } from '../../shared/effort.ts';
 import { isForced } from '../../shared/tools/function-tools.ts';
 import { cacheKeyFor } from '../../shared/cache-key.ts';
 import {
   createEncodeContext,
   dropRefused,
-  fitUser,
   type EncodeContext,
 } from '../../shared/encode-context.ts';
-import { refuse } from '../../shared/client.ts';
+import {
+  effortToSend,
+  outputLimit,
+  putIdentity,
+  putSampling,
+  reportThinkingBetweenTools,
+} from '../../shared/openai/fields.ts';
 import { fieldAt } from '../fields.ts';
 import { encodeInput } from './encode-input.ts';
 import { encodeToolChoice, encodeTools, putFormat } from './encode-tools.ts';
 
 export { historyRules } from './encode-input.ts';
 
-/** Characters of an end user's id. */
-const MAX_USER = 64;
 const REFUSABLE = {
   list: 'input',
   needed: ['model', 'input', 'stream'],
@@ -46,11 +49,14 @@ export function encodeRequest(request: GenerationRequest, model: string, traits:
   const structuredTool = putFormat(body, text, encoding);
   const others = putShared(body, text, encoding);
   if (Object.keys(text).length > 0) body.text = text;
-  putLimit(body, encoding);
+  const limit = outputLimit(encoding, traits.minOutput);
+  if (limit !== undefined) body.max_output_tokens = limit;
   if (effort === 'none') body.reasoning = { effort };
   else if (reasoning !== undefined) body.reasoning = reasoning;
-  putSampling(body, encoding);
+  putSampling(body, encoding, traits.rejectsSampling);
+  if (request.topK !== undefined) encoding.warn('dropped', 'topK', 'the protocol has no top_k');
   putIdentity(body, encoding);
+  putCacheKey(body, encoding);
   encoding.natives(others, body);
   body.store = false;
   body.include = includeOf(body);
@@ -142,71 +148,20 @@ function putShared(body: JsonObject, text: JsonObject, { request }: EncodeContex
   });
 }
 
-function putLimit(body: JsonObject, encoding: EncodeContext): void {
-  const { request, traits } = encoding;
-  const asked = request.maxOutputTokens;
-  if (asked === undefined) return;
-  if (asked === 0) refuse('max_tokens', '0 (filling the cache alone) cannot be carried to this provider');
-  const most = Math.min(asked, traits.maxOutput ?? asked);
-  const limit = Math.max(most, traits.minOutput);
-  if (limit < asked) encoding.warn('changed', 'maxOutputTokens', `lowered to the model's ${limit}`);
-  if (limit > asked)
-    encoding.warn('changed', 'maxOutputTokens', `raised to ${limit}, the least of this provider`);
-  body.max_output_tokens = limit;
-}
-
 function encodeReasoning(encoding: EncodeContext): JsonObject | undefined {
   const { reasoning } = encoding.request;
   if (reasoning === undefined) return undefined;
-  const chosen = chooseEffort(reasoning, encoding.traits);
-  if (reasoning.mode === 'between_tools')
-    encoding.warn('changed', 'reasoning', 'thinking between tool calls alone was sent as none');
-  if (chosen.say === 'nothing') return undefined;
-  if (chosen.say === 'impossible') {
-    const { why } = chosen;
-    if (reasoning.mode !== undefined || reasoning.budgetTokens !== undefined)
-      encoding.warn('dropped', 'reasoning', why);
-    if (reasoning.effort !== undefined) encoding.warn('dropped', 'reasoning.effort', why);
-    return undefined;
-  }
-  const { effort } = chosen;
-  if (chosen.changed) encoding.warn('changed', 'reasoning.effort', `sent as ${effort}`);
-  if (reasoning.budgetTokens !== undefined && reasoning.effort === undefined)
-    encoding.warn('changed', 'reasoning.budgetTokens', `sent as effort ${effort}`);
+  reportThinkingBetweenTools(reasoning, encoding);
+  const effort = effortToSend(reasoning, encoding);
+  if (effort === undefined) return undefined;
   // Its summary is all of the thinking that this protocol shows.
   const shown = effort !== 'none' && reasoning.hidden !== true;
   return shown ? { effort, summary: 'auto' } : { effort };
 }
 
-function putSampling(body: JsonObject, encoding: EncodeContext): void {
-  const { temperature, topP, topK } = encoding.request;
-  const { rejectsSampling, oneSamplingParameter, maxTemperature } = encoding.traits;
-  const why = 'this model takes no sampling parameters';
-  if (temperature !== undefined) {
-    // 1 is what the model does anyway.
-    if (rejectsSampling) encoding.warn(temperature === 1 ? 'quiet' : 'dropped', 'temperature', why);
-    else {
-      body.temperature = Math.min(temperature, maxTemperature);
-      if (temperature > maxTemperature)
-        encoding.warn('changed', 'temperature', `${temperature} was sent as ${maxTemperature}`);
-    }
-  }
-  if (topP !== undefined) {
-    if (rejectsSampling) encoding.warn(topP === 1 ? 'quiet' : 'dropped', 'topP', why);
-    else if (oneSamplingParameter && temperature !== undefined)
-      encoding.warn('dropped', 'topP', 'this model takes temperature or top_p, not both');
-    else body.top_p = topP;
-  }
-  if (topK !== undefined) encoding.warn('dropped', 'topK', 'the protocol has no top_k');
-}
-
-function putIdentity(body: JsonObject, encoding: EncodeContext): void {
-  const { request, traits } = encoding;
-  const { user, serviceTier } = request;
-  if (user !== undefined) body[traits.userField] = fitUser(user, MAX_USER, encoding);
-  if (serviceTier !== undefined) body.service_tier = serviceTier;
+function putCacheKey(body: JsonObject, encoding: EncodeContext): void {
   const key = cacheKeyFor(encoding);
   if (key !== undefined) body.prompt_cache_key = key;
-  if (request.cache !== undefined)
+  if (encoding.request.cache !== undefined)
     encoding.warn('quiet', 'cache', 'the provider marks the end of the prompt by itself');
 }
