@@ -19,30 +19,35 @@ export interface Traits {
   maxOutput?: number;
 
   // -- the chat wire --
+  /** On responses it has one name. */
   maxTokensField: 'max_tokens' | 'max_completion_tokens';
   /** The role of system text. */
   systemRole: 'system' | 'developer';
   userField: 'user' | 'safety_identifier';
-  /** Takes `stream_options`. */
+  /** Takes `stream_options`. On responses every stream ends with usage. */
   streamUsage: boolean;
-  /** Takes the extra member `top_k`. */
+  /** Takes the extra member `top_k`, which responses does not have. */
   topK: boolean;
   /** Where a bare text is completed, behind the base URL (`../` goes up in it); false: nowhere. */
   completionsPath: string | false;
-  /** Takes `web_search_options`; `flat_location`: with the members of a place directly in `user_location`. */
+  /** Takes `web_search_options`; `flat_location`: with the members of a place directly in `user_location`. On responses it is a tool. */
   webSearchOptions: boolean | 'flat_location';
   /**
    * Takes what came to chat with OpenAI's fifth models: tools of free text (`type: custom`), a choice of `allowed_tools`, `verbosity`
-   * and the members of the prompt cache. Else functions stand for such tools, and the allowed ones alone are sent.
+   * and the members of the prompt cache. Else functions stand for such tools, and the allowed ones alone are sent. All of these are part of
+   * responses from its beginning.
    */
   customTools: boolean;
-  /** Roles must alternate, with system text only at the beginning. */
+  /** Roles must alternate, with system text only at the beginning. On responses too, whose input becomes the same template's messages. */
   strictAlternation: boolean;
-  /** Takes a user's message directly after `tool` messages; else a word of the assistant is put between. */
+  /** Takes a user's message directly after results of tools; else a word of the assistant is put between. On responses too. */
   userAfterTool: boolean;
-  /** Refuses a turn with calls whose first has no signature (Gemini's `extra_content`): a call without one gets the value for "none". */
+  /**
+   * Refuses a turn with calls whose first has no signature (Gemini's `extra_content`): a call without one gets the value for "none". Items
+   * of responses have no such member.
+   */
   thoughtSignatures: boolean;
-  /** The member of history messages that takes a model's reasoning back, and for which turns. */
+  /** The member of history messages that takes a model's reasoning back (on responses an item of its own), and for which turns. */
   reasoningField: 'reasoning_content' | 'reasoning';
   replayReasoning: 'never' | 'tool_turns' | 'always';
   /** `mistral`: exactly nine alphanumeric characters. `openai`: at most 40 characters. */
@@ -60,7 +65,7 @@ export interface Traits {
    * `chat_template_kwargs: {enable_thinking}`. On responses an effort says it all, whatever the form.
    */
   thinkingForm: 'effort' | 'type' | 'adaptive' | 'enable_thinking' | 'reasoning_enabled' | 'template';
-  /** The least and the most tokens of `thinking_budget`; empty: that member is not sent. */
+  /** The least and the most tokens of `thinking_budget`; empty: that member is not sent. Responses has efforts alone. */
   budgetRange: readonly number[];
   /** Takes the effort `max` on chat, too, and not on other protocols alone. */
   maxEffortOnChat: boolean;
@@ -68,11 +73,14 @@ export interface Traits {
   toolsWhileThinking: 'always' | 'not_on_chat';
   /** A choice of one tool by its name. Without: the words `none`, `auto` and `required` alone. */
   namedToolChoice: boolean;
-  /** What stands for the reasoning of a turn that must have some, and has none: some servers count an empty text as missing. */
+  /**
+   * What stands for the reasoning of a turn that must have some, and has none: some servers count an empty text as missing. No server is
+   * known to demand such an item on responses.
+   */
   reasoningFill: string;
-  /** Takes content that is a list of texts; else they are joined into one. */
+  /** Takes content that is a list of texts; else they are joined into one, on responses too. */
   contentLists: boolean;
-  /** The role of system text that comes after the first turn. `user`: for servers that move system text to the front. */
+  /** The role of system text that comes after the first turn, on responses too. `user`: for servers that move system text to the front. */
   lateSystem: 'system' | 'user';
 
   // -- both wires --
@@ -90,7 +98,7 @@ export interface Traits {
   formatsWithTools: boolean;
   /** Takes `json_object` only where the word JSON stands in the messages. */
   jsonWord: boolean;
-  /** The most stop sequences it takes; more are emulated. */
+  /** The most stop sequences it takes; more are emulated. Responses has none: all are. */
   maxStop: number;
 
   // -- the responses wire --
@@ -112,12 +120,12 @@ export interface Traits {
   // -- the model --
   /** Refuses temperature, top_p and top_k. */
   rejectsSampling: boolean;
-  /** Takes them on messages while it thinks, too. */
+  /** Takes them on messages while it thinks, too; on chat and responses thinking is no reason to refuse them. */
   samplingWhileThinking: boolean;
   /** Refuses temperature together with top_p. */
   oneSamplingParameter: boolean;
   maxTemperature: number;
-  /** A thinking budget in tokens (`thinking.type: enabled`), and `adaptive`. */
+  /** On messages: a thinking budget in tokens (`thinking.type: enabled`), and `adaptive`. The other wires have efforts. */
   thinkingBudget: boolean;
   thinkingAdaptive: boolean;
   /** Takes thinking switched off: always, only up to effort `high`, never, or (up to `high`) but for that between tool calls. */
@@ -132,8 +140,15 @@ export interface Traits {
   schemaRoot: 'any' | 'object';
   /** Goes on from a trailing assistant message. */
   prefill: boolean;
+  /** The role of the last message. `user`: a conversation that ends with the assistant is refused, and not only answered anew. */
+  lastRole: 'any' | 'user';
   /** messages: takes `role: system` messages in the list. */
   midSystem: boolean;
+}
+
+/** Tokens of output that the model can give; where that is not known, no more than its window holds. */
+export function mostOutput({ maxOutput, contextWindow }: Traits): number {
+  return maxOutput ?? contextWindow ?? Infinity;
 }
 
 /** The tolerant defaults: an unknown model on an unknown server. */
@@ -189,6 +204,7 @@ export const DEFAULT_TRAITS: Traits = {
   forcedTools: 'not_thinking',
   schemaRoot: 'any',
   prefill: true,
+  lastRole: 'any',
   midSystem: false,
 };
 

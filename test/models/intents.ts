@@ -65,6 +65,18 @@ function chatBodies(): Bodies {
         { role: 'user', content: 'Go on.' },
       ],
     },
+    'the beginning of an answer': {
+      messages: [
+        { role: 'user', content: 'hi' },
+        { role: 'assistant', content: 'Hel' },
+      ],
+    },
+    'two of the user': {
+      messages: [
+        { role: 'user', content: 'hi' },
+        { role: 'user', content: 'Are you there?' },
+      ],
+    },
     developer: {
       messages: [
         { role: 'developer', content: 'Be kind.' },
@@ -155,6 +167,12 @@ function messagesBodies(): Bodies {
         { role: 'system', content: 'The user has left.' },
       ],
     }),
+    'the beginning of an answer': body({
+      messages: [
+        { role: 'user', content: 'hi' },
+        { role: 'assistant', content: 'Hel' },
+      ],
+    }),
     'tools auto': body(tools()),
     'tools required': body({ ...tools(), tool_choice: { type: 'any' } }),
     'tools named': body({ ...tools(), tool_choice: { type: 'tool', name: 'read' } }),
@@ -225,6 +243,12 @@ function responsesBodies(): Bodies {
         { role: 'assistant', content: 'Hello.' },
         { role: 'developer', content: 'The user has left.' },
         { role: 'user', content: 'Go on.' },
+      ],
+    }),
+    'two of the user': body({
+      input: [
+        { role: 'user', content: 'hi' },
+        { role: 'user', content: 'Are you there?' },
       ],
     }),
     'tools auto': body(tools()),

@@ -166,7 +166,7 @@ const CHAT: Readonly<Record<string, Case>> = {
     after: {
       messages: [
         { role: 'user', content: 'a\n\nb' },
-        { role: 'user', content: 'c' },
+        { role: 'user', content: '<system>\nc\n</system>' },
         { role: 'user', content: [{ type: 'image_url', image_url: { url: 'data:,', detail: 'high' } }] },
         {
           role: 'assistant',
@@ -182,6 +182,120 @@ const CHAT: Readonly<Record<string, Case>> = {
       'messages[].tool_call_id',
       'messages[].content[].image_url.detail',
     ],
+  },
+  'neighbours of one role, late system text and who speaks first': {
+    traits: { strictAlternation: true, replayReasoning: 'always' },
+    before: {
+      messages: [
+        { role: 'system', content: 'a' },
+        { role: 'system', content: 'b' },
+        { role: 'assistant', content: 'c' },
+        { role: 'user', content: 'd' },
+        { role: 'system', content: 'e' },
+        { role: 'user', name: 'x', content: [{ type: 'image_url', image_url: { url: 'data:,' } }] },
+        { role: 'assistant', content: null, tool_calls: CALLS },
+        { role: 'tool', tool_call_id: 'call_1', content: 'f' },
+        { role: 'tool', tool_call_id: 'call_2', content: 'g' },
+        { role: 'assistant', content: 'h', reasoning_content: 'i' },
+        { role: 'assistant', content: 'j', reasoning_content: 'k' },
+      ],
+    },
+    after: {
+      messages: [
+        { role: 'system', content: 'a\nb' },
+        { role: 'user', content: '.' },
+        { role: 'assistant', content: 'c' },
+        {
+          role: 'user',
+          name: 'x',
+          content: [
+            { type: 'text', text: 'd\n<system>\ne\n</system>' },
+            { type: 'image_url', image_url: { url: 'data:,' } },
+          ],
+        },
+        { role: 'assistant', content: null, tool_calls: CALLS },
+        { role: 'tool', tool_call_id: 'call_1', content: 'f' },
+        { role: 'tool', tool_call_id: 'call_2', content: 'g' },
+        { role: 'assistant', content: 'h\nj', reasoning_content: 'i\nk' },
+      ],
+    },
+    changed: [
+      'messages',
+      'messages[]',
+      'messages[].content',
+      'messages[].content',
+      'messages[].name',
+      'messages[].reasoning_content',
+      'messages[].role',
+    ],
+  },
+  'a user after a tool': {
+    traits: { userAfterTool: false },
+    before: {
+      messages: [
+        { role: 'assistant', tool_calls: CALLS },
+        { role: 'tool', tool_call_id: 'call_1', content: 'a' },
+        { role: 'user', content: 'b' },
+      ],
+    },
+    after: {
+      messages: [
+        { role: 'assistant', tool_calls: CALLS },
+        { role: 'tool', tool_call_id: 'call_1', content: 'a' },
+        { role: 'assistant', content: 'I have read the results.' },
+        { role: 'user', content: 'b' },
+      ],
+    },
+    changed: ['messages'],
+  },
+  'a conversation that may not end with the assistant': {
+    traits: { lastRole: 'user' },
+    before: { messages: [{ role: 'assistant', content: 'a' }] },
+    after: {
+      messages: [
+        { role: 'assistant', content: 'a' },
+        { role: 'user', content: 'Continue.' },
+      ],
+    },
+    changed: ['messages'],
+  },
+  'the beginning of an answer that is marked as such stays': {
+    traits: { lastRole: 'user' },
+    before: { messages: [{ role: 'assistant', content: 'a', prefix: true }] },
+    after: { messages: [{ role: 'assistant', content: 'a', prefix: true }] },
+  },
+  'an effort of a model that thinks and knows no grades': {
+    traits: { efforts: [], thinkingForm: 'type', thinksByDefault: true },
+    before: { reasoning_effort: 'high' },
+    after: {},
+    dropped: ['reasoning_effort'],
+  },
+  'the same, of one that has to be told': {
+    traits: { efforts: [], thinkingForm: 'enable_thinking' },
+    before: { reasoning_effort: 'high' },
+    after: { enable_thinking: true },
+    dropped: ['reasoning_effort'],
+    changed: ['enable_thinking'],
+  },
+  'off, of a model that has a switch and no grades': {
+    traits: { efforts: [], thinkingForm: 'type', thinksByDefault: true },
+    before: { reasoning_effort: 'none' },
+    after: { thinking: { type: 'disabled' } },
+    dropped: ['reasoning_effort'],
+    changed: ['thinking'],
+  },
+  'an effort where budgets grade': {
+    traits: { efforts: [], thinkingForm: 'enable_thinking', thinksByDefault: true, budgetRange: [128, 5000] },
+    before: { reasoning_effort: 'high' },
+    after: { thinking_budget: 5000 },
+    dropped: ['reasoning_effort'],
+    changed: ['thinking_budget'],
+  },
+  'more output than the window holds': {
+    traits: { contextWindow: 100 },
+    before: { max_tokens: 101 },
+    after: { max_tokens: 100 },
+    changed: ['max_tokens'],
   },
   'reasoning that must come back': {
     traits: { replayReasoning: 'tool_turns', reasoningFill: ' ', thinksByDefault: true },
@@ -284,6 +398,22 @@ const MESSAGES: Readonly<Record<string, Case>> = {
     after: { tools: [{ name: 'f' }] },
     dropped: ['tools[].eager_input_streaming', 'context_management'],
   },
+  'a turn of the assistant at the end': {
+    traits: { lastRole: 'user' },
+    before: { messages: [{ role: 'assistant', content: 'a' }] },
+    after: {
+      messages: [
+        { role: 'assistant', content: 'a' },
+        { role: 'user', content: 'Continue.' },
+      ],
+    },
+    changed: ['messages'],
+  },
+  'a turn that the provider paused stays': {
+    traits: { lastRole: 'user' },
+    before: { messages: [{ role: 'assistant', content: [{ type: 'server_tool_use', id: 'a' }] }] },
+    after: { messages: [{ role: 'assistant', content: [{ type: 'server_tool_use', id: 'a' }] }] },
+  },
   'late system text': {
     traits: {},
     before: {
@@ -326,6 +456,79 @@ const RESPONSES: Readonly<Record<string, Case>> = {
     before: { input: 'a', tool_choice: 'required' },
     after: { input: 'a', tool_choice: 'required', reasoning: { effort: 'none' } },
     changed: ['reasoning.effort'],
+  },
+  'the word JSON, where the input has to say it': {
+    traits: { jsonWord: true, systemRole: 'developer' },
+    before: { instructions: 'JSON', input: 'a', text: { format: { type: 'json_object' } } },
+    after: {
+      instructions: 'JSON',
+      input: [
+        { type: 'message', role: 'developer', content: expect.stringContaining('one JSON object') as string },
+        { type: 'message', role: 'user', content: 'a' },
+      ],
+      text: { format: { type: 'json_object' } },
+    },
+    changed: ['input'],
+  },
+  'a schema where json_object alone is taken': {
+    traits: { responseFormats: ['json_object'] },
+    before: {
+      input: [{ role: 'user', content: 'a' }],
+      text: { format: { type: 'json_schema', schema: {} } },
+    },
+    after: {
+      input: [
+        { type: 'message', role: 'system', content: expect.stringMatching(/JSON schema:\n\{\}$/) as string },
+        { role: 'user', content: 'a' },
+      ],
+      text: { format: { type: 'json_object' } },
+    },
+    changed: ['input', 'text.format'],
+  },
+  'json_object where a schema alone is taken': {
+    traits: { responseFormats: ['json_schema'] },
+    before: { text: { verbosity: 'low', format: { type: 'json_object' } } },
+    after: {
+      text: {
+        verbosity: 'low',
+        format: { type: 'json_schema', name: 'answer', schema: { type: 'object' } },
+      },
+    },
+    changed: ['text.format'],
+  },
+  'roles in turn, late system text, a user after a tool, texts as one': {
+    traits: { strictAlternation: true, userAfterTool: false, contentLists: false },
+    before: {
+      input: [
+        { role: 'user', content: [{ type: 'input_text', text: 'a' }] },
+        { role: 'developer', content: 'b' },
+        { type: 'function_call', call_id: 'c', name: 'f', arguments: '{}' },
+        { type: 'function_call_output', call_id: 'c', output: 'd' },
+        { role: 'user', content: 'e' },
+        { role: 'assistant', content: 'f' },
+      ],
+    },
+    after: {
+      input: [
+        { role: 'user', content: 'a\n<system>\nb\n</system>' },
+        { type: 'function_call', call_id: 'c', name: 'f', arguments: '{}' },
+        { type: 'function_call_output', call_id: 'c', output: 'd' },
+        { type: 'message', role: 'assistant', content: 'I have read the results.' },
+        { role: 'user', content: 'e' },
+        { role: 'assistant', content: 'f' },
+      ],
+    },
+    changed: ['input', 'input[]', 'input[].content', 'input[].content', 'input[].role'],
+  },
+  'off, of a model that a switch turns off on chat': {
+    traits: { thinkingForm: 'type', efforts: ['low', 'high'], thinksByDefault: true },
+    before: { input: 'a', reasoning: { effort: 'none' } },
+    after: { input: 'a', reasoning: { effort: 'none' } },
+  },
+  'sampling while the model does not think': {
+    traits: { rejectsSampling: true },
+    before: { input: 'a', reasoning: { effort: 'none' }, temperature: 0.3 },
+    after: { input: 'a', reasoning: { effort: 'none' }, temperature: 0.3 },
   },
   'a nested effort': {
     traits: { efforts: ['low', 'medium', 'high'] },

@@ -13,8 +13,12 @@ export interface Translated {
 }
 
 /** `from`: what the client speaks. */
-export function translated(from: ProtocolName, members: JsonObject, over: Partial<Traits> = {}): Translated {
-  const target = from === 'chat' ? 'messages' : 'chat';
+export function translated(
+  from: ProtocolName,
+  members: JsonObject,
+  over: Partial<Traits> = {},
+  target: ProtocolName = from === 'chat' ? 'messages' : 'chat',
+): Translated {
   const traits = { ...DEFAULT_TRAITS, ...over };
   const limit = { [from === 'chat' ? 'max_completion_tokens' : 'max_tokens']: 100_000 };
   const messages = [{ role: 'user', content: 'hi' }];

@@ -89,6 +89,7 @@ const FLAGS = {
   forcedTools: choice('always', 'not_thinking', 'never'),
   schemaRoot: choice('any', 'object'),
   prefill: TRUTH,
+  lastRole: choice('any', 'user'),
   midSystem: TRUTH,
 } satisfies { [Member in FlagMember]: Rule<Traits[Member]> };
 

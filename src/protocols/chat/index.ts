@@ -5,7 +5,7 @@ import { endpoints } from './endpoints.ts';
 import { decodeError, encodeError, encodeStreamError } from './errors.ts';
 import { forwardedHeaders, keyHeaders, limitHeaders, outline } from './outline.ts';
 import { inspectReply, rewrite, createClassifier, keepAlive } from './relay.ts';
-import { RELAY_RULES } from './relay-rules.ts';
+import { ORDER_RULES, RELAY_RULES } from './relay-rules.ts';
 import { decodeReply } from './reply/decode.ts';
 import { encodeReply, holds, lossesOfRewriting } from './reply/encode.ts';
 import { decodeRequest, readAsked } from './request/decode.ts';
@@ -53,6 +53,6 @@ const provider: ProviderSide = {
   decodeError,
 };
 
-const relay: Relay = { rewrite, rules: RELAY_RULES, inspectReply, createClassifier };
+const relay: Relay = { rewrite, rules: [RELAY_RULES, ORDER_RULES], inspectReply, createClassifier };
 
 export const chat: Protocol = { name: 'chat', client, provider, relay };

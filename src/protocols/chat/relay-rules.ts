@@ -9,9 +9,13 @@ import {
   withinOutput,
   withoutRefused,
 } from '../shared/relay/rules.ts';
+import { BUDGETS, isEffort } from '../shared/effort.ts';
 import { answerInWords } from '../shared/encode-context.ts';
-import { offSwitch } from './request/encode-reasoning.ts';
+import { fittedBudget, thinkingSwitch } from './request/encode-reasoning.ts';
 import { UNSIGNED } from './request/encode-tools.ts';
+import { BRIDGE, CONTINUE, merge, OPENING } from './request/server-rules.ts';
+import { orderRules } from '../shared/relay/order.ts';
+import { asUsersText } from '../shared/native-text.ts';
 import { fitToolId } from '../shared/tools/tool-names.ts';
 
 const EFFORT = ['reasoning_effort'];
@@ -41,12 +45,24 @@ const fewerStops: RelayRule = ({ value: { stop }, traits: { maxStop }, drop, set
   else set(['stop'], all.slice(0, maxStop), `this server takes ${maxStop} stop sequences`);
 };
 
-const offByMember = ({ traits, value, set }: Fitting): boolean => {
-  const off = offSwitch(traits);
-  if (off === undefined) return false;
-  const [name, switchedOff] = off;
-  if (value[name] === undefined) set([name], switchedOff, 'thinking is switched off');
+/** False: there is no member that switches it. What a model does by default needs none. */
+function switchThinking(on: boolean, { traits, value, set }: Fitting): boolean {
+  const member = thinkingSwitch(on, traits);
+  if (member === undefined) return false;
+  const [name, state] = member;
+  const isNeeded = !on || !traits.thinksByDefault;
+  if (isNeeded && value[name] === undefined) set([name], state, `thinking is switched ${on ? 'on' : 'off'}`);
   return true;
+}
+
+/** How much, for a model that has a switch and no grades. */
+const effortAsBudget: RelayRule = ({ value, traits, set }) => {
+  const { reasoning_effort: effort, thinking_budget: budget } = value;
+  const isGraded = traits.efforts.some((grade) => grade !== 'none');
+  if (traits.budgetRange.length === 0 || isGraded || budget !== undefined) return;
+  if (!isEffort(effort) || effort === 'none') return;
+  const tokens = fittedBudget(BUDGETS[effort], traits);
+  set(['thinking_budget'], tokens, `the effort was sent as a budget of ${tokens} tokens`);
 };
 
 const noMaxOnChat: RelayRule = ({ value, traits, set }) => {
@@ -88,7 +104,7 @@ const forcedCalls: RelayRule = (fitting) => {
   const refusesNow = traits.forcedTools === 'not_thinking' && traits.thinksByDefault && isThinking(fitting);
   if (traits.forcedTools === 'never' || refusesNow) {
     const canBeOff = refusesNow && traits.thinkingOff === 'always' && !asksToThink(value);
-    if (canBeOff && offByMember(fitting)) return;
+    if (canBeOff && switchThinking(false, fitting)) return;
     set(['tool_choice'], 'auto', 'this model takes no forced call while it thinks: sent as auto');
     return;
   }
@@ -104,7 +120,7 @@ const forcedCalls: RelayRule = (fitting) => {
 };
 
 const responseFormat: RelayRule = (fitting) => {
-  const { value, traits, set, prepend } = fitting;
+  const { value, traits, set, add } = fitting;
   const { response_format: format, messages } = value;
   if (!isObject(format)) return;
   const takes = (type: 'json_object' | 'json_schema'): boolean => traits.responseFormats.includes(type);
@@ -118,14 +134,19 @@ const responseFormat: RelayRule = (fitting) => {
     const schema = isObject(given) ? given : {};
     set(['response_format'], { type: 'json_object' }, 'this server takes no schema: it was sent in words');
     const content = answerInWords({ type: 'json_schema', schema });
-    prepend(['messages'], { role: 'system', content }, 'the schema of the answer was sent in words');
+    add('prepend', ['messages'], { role: 'system', content }, 'the schema of the answer was sent in words');
   } else if (
     format.type === 'json_object' &&
     traits.jsonWord &&
     !/json/i.test(JSON.stringify(messages ?? []))
   ) {
     const message = { role: 'system', content: answerInWords({ type: 'json_object' }) };
-    prepend(['messages'], message, 'this server demands the word JSON: a line of system text was added');
+    add(
+      'prepend',
+      ['messages'],
+      message,
+      'this server demands the word JSON: a line of system text was added',
+    );
   }
 };
 
@@ -141,14 +162,11 @@ const messages: RelayRule = (fitting) => {
     if (role === 'developer' && traits.systemRole === 'system' && fitting.isKnown) {
       set([...path, 'role'], 'system', 'the role developer was sent as system');
     }
-    if (isSystem && hasSpoken && !takesLate) {
-      set([...path, 'role'], 'user', 'late system text was sent as a message of the user');
-    }
+    const isLate = isSystem && hasSpoken && !takesLate;
+    if (isLate) late(path, content, fitting);
     if (!isSystem) hasSpoken = true;
-    if (!traits.contentLists && isTexts(content)) {
-      const joined = content.map(textIn).join('\n\n');
-      set([...path, 'content'], joined, 'texts in a list were joined');
-    }
+    if (!isLate && !traits.contentLists && isTexts(content))
+      set([...path, 'content'], textsIn(content), 'texts in a list were joined');
     for (const [at, part] of objectsIn(content)) imageDetail([...path, 'content', at], part, fitting);
     if (role === 'assistant') reasoning(path, message, fitting);
     if (traits.thoughtSignatures) signature(path, message, fitting);
@@ -156,8 +174,16 @@ const messages: RelayRule = (fitting) => {
   }
 };
 
-function textIn(part: JsonValue): string {
-  return isObject(part) && typeof part.text === 'string' ? part.text : '';
+/** Beside what the user says, it would not be known as the system's. */
+function late(path: readonly (string | number)[], content: JsonValue | undefined, { set }: Fitting): void {
+  const why = 'late system text was sent as a message of the user';
+  set([...path, 'role'], 'user', why);
+  const text = isTexts(content) ? textsIn(content) : content;
+  if (typeof text === 'string') set([...path, 'content'], asUsersText(text), why);
+}
+
+function textsIn(parts: readonly JsonValue[]): string {
+  return parts.map((part) => (isObject(part) && typeof part.text === 'string' ? part.text : '')).join('\n\n');
 }
 
 function isTexts(content: JsonValue | undefined): content is JsonValue[] {
@@ -229,14 +255,25 @@ function ids(path: readonly (string | number)[], message: JsonObject, { traits, 
   for (const [at, call] of objectsIn(message.tool_calls)) fit(['tool_calls', at, 'id'], call.id);
 }
 
+export const ORDER_RULES = orderRules({
+  list: 'messages',
+  isResult: ({ role }) => role === 'tool',
+  hasCalls: ({ tool_calls: calls, function_call: legacy }) => calls !== undefined || legacy !== undefined,
+  merge,
+  opening: OPENING,
+  bridge: BRIDGE,
+  ending: CONTINUE,
+});
+
 export const RELAY_RULES: readonly RelayRule[] = [
   withoutRefused,
   withinOutput('max_tokens', 'max_completion_tokens'),
   limitsName,
   noStreamOptions,
-  fittedSampling,
+  fittedSampling(EFFORT),
   fewerStops,
-  fittedEffort(EFFORT, offByMember),
+  effortAsBudget,
+  fittedEffort(EFFORT, switchThinking),
   noMaxOnChat,
   adaptiveThinking,
   toolsBesideThinking,

@@ -97,8 +97,8 @@ export interface Relay {
    * other byte as it was.
    */
   rewrite(body: RelayedBody, target: RelayTarget, options?: RelayOptions): RewrittenBody;
-  /** What is changed before that, where the target is known to refuse it. */
-  readonly rules: readonly RelayRule[];
+  /** What is changed before that, where the target is known to refuse it: rules of a later pass see what those before it made. */
+  readonly rules: readonly (readonly RelayRule[])[];
   /** The client's headers without values that the target is known to refuse: the same list where there are none. */
   fitHeaders?(headers: readonly string[], traits: Traits): FittedHeaders;
   /** Usage and finish of a whole reply; throws FailureError as `decodeReply` does, without decoding parts. */

@@ -7,8 +7,8 @@ export type PathEdit = { path: readonly (string | number)[] } & (
   /** In place of its value; a member that is not there is added, in new objects where those around it are missing or null. */
   | { does: 'set'; text: string }
   | { does: 'rename'; to: string }
-  /** A further element, before those of the list. */
-  | { does: 'prepend'; text: string }
+  /** A further element: before those of the list, after them, or before the element at the path. */
+  | { does: 'prepend' | 'append' | 'before'; text: string }
 );
 
 /** The edits of one value, and of those below it by name or index. A value may be set and its member renamed. */
@@ -103,11 +103,18 @@ function created({ edits, children }: Branch): string | undefined {
 }
 
 function editOf(
-  edit: Extract<PathEdit, { does: 'rename' | 'prepend' | 'remove' }>,
+  edit: Exclude<PathEdit, { does: 'set' }>,
   { nameStart, start, end }: Member,
   source: JsonSource,
 ): Edit {
   switch (edit.does) {
+    case 'before':
+      return { start, end: start, text: `${edit.text},` };
+    case 'append': {
+      const last = itemsAt(source, start).at(-1);
+      const place = last?.end ?? start + 1;
+      return { start: place, end: place, text: last === undefined ? edit.text : `,${edit.text}` };
+    }
     case 'rename':
       return { start: nameStart, end: start, text: `${JSON.stringify(edit.to)}:` };
     case 'prepend': {

@@ -54,6 +54,6 @@ const provider: ProviderSide = {
   pausing: pauseTurn,
 };
 
-const relay: Relay = { rewrite, rules: RELAY_RULES, fitHeaders, inspectReply, createClassifier };
+const relay: Relay = { rewrite, rules: [RELAY_RULES], fitHeaders, inspectReply, createClassifier };
 
 export const messages: Protocol = { name: 'messages', client, provider, relay };

@@ -82,16 +82,28 @@ const lateSystem: RelayRule = ({ value, traits, isKnown, set }) => {
   }
 };
 
+const endWithUser: RelayRule = ({ value: { messages }, traits, add }) => {
+  if (traits.lastRole === 'any') return;
+  const last = Array.isArray(messages) ? messages.at(-1) : undefined;
+  if (!isObject(last) || last.role !== 'assistant') return;
+  // Calls are answered by results, and what the provider paused goes on.
+  if (objectsIn(last.content).some(([, { type }]) => type === 'tool_use' || type === 'server_tool_use'))
+    return;
+  const more = { role: 'user', content: 'Continue.' };
+  add('append', ['messages'], more, 'this model goes on only after the user');
+};
+
 export const RELAY_RULES: readonly RelayRule[] = [
   withoutRefused,
   withinOutput('max_tokens'),
-  fittedSampling,
+  fittedSampling(EFFORT),
   thinking,
   fittedEffort(EFFORT),
   forcedCalls,
   objectRoots(['input_schema']),
   lateSystem,
   messagesInputs,
+  endWithUser,
 ];
 
 const BETA = 'anthropic-beta';

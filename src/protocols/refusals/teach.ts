@@ -108,7 +108,7 @@ const RULES = {
   one_sampling_parameter: () => ({ oneSamplingParameter: true }),
   custom_tools: () => ({ customTools: false }),
   additional_tools: () => ({ additionalTools: false }),
-  prefill: () => ({ prefill: false }),
+  prefill: () => ({ prefill: false, lastRole: 'user' }),
   call_arguments: () => ({ strictArguments: true }),
   image_detail: ({ imageDetail }) => ({ imageDetail: imageDetail === 'original' ? 'usual' : 'none' }),
 } satisfies Record<Rule, (traits: Traits, protocol: ProtocolName) => Partial<Traits>>;

@@ -10,7 +10,7 @@ import { decodeRequest, readAsked } from './request/decode.ts';
 import { encodeRequest, historyRules } from './request/encode.ts';
 import { hints, recognizes } from './request/envelope.ts';
 import { inspectReply, rewrite, createClassifier, keepAlive } from './relay.ts';
-import { RELAY_RULES } from './relay-rules.ts';
+import { ORDER_RULES, RELAY_RULES } from './relay-rules.ts';
 import { stored } from './stored/index.ts';
 import { createStreamDecoder } from './stream/decoder.ts';
 import { createStreamEncoder } from './stream/encoder.ts';
@@ -55,6 +55,6 @@ const provider: ProviderSide = {
   decodeError,
 };
 
-const relay: Relay = { rewrite, rules: RELAY_RULES, inspectReply, createClassifier };
+const relay: Relay = { rewrite, rules: [RELAY_RULES, ORDER_RULES], inspectReply, createClassifier };
 
 export const responses: Protocol = { name: 'responses', client, provider, relay };

@@ -22,6 +22,11 @@ export function isEffort(value: JsonValue | undefined): value is Effort {
   return (EFFORTS as readonly unknown[]).includes(value);
 }
 
+/** Whether temperature and its kin are refused. `effort`: as it is sent; OpenAI's models that think take them while they don't. */
+export function refusesSampling(effort: JsonValue | undefined, traits: Traits): boolean {
+  return traits.rejectsSampling && !(effort === 'none' && traits.efforts.includes('none'));
+}
+
 /** Thinking that nobody asked for may give way to a forced call. The effort of an answer (messages) asks for no thinking. */
 export function asksToThink(reasoning: Reasoning | undefined): boolean {
   if (reasoning === undefined || reasoning.mode === 'off') return false;

@@ -69,3 +69,8 @@ export function nativeText(part: NativePart, encoding: NativeTextContext): strin
   encoding.warn('dropped', 'messages.native', `the provider has no ${kind}`);
   return undefined;
 }
+
+/** System text in a message of the user, for servers that take it at the beginning alone. */
+export function asUsersText(text: string): string {
+  return `<system>\n${text}\n</system>`;
+}

@@ -31,6 +31,7 @@ export const CLAUDE: readonly ModelRow[] = [
       schemaRoot: 'object',
       responseFormats: ['json_schema'],
       prefill: false,
+      lastRole: 'user',
     },
   },
   {
@@ -47,6 +48,7 @@ export const CLAUDE: readonly ModelRow[] = [
       thinkingBudget: true,
       efforts: [],
       prefill: true,
+      lastRole: 'any',
     },
   },
   {

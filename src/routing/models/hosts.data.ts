@@ -43,13 +43,22 @@ export const HOSTS: Readonly<Partial<Record<string, readonly ModelRow[]>>> = {
     // https://github.com/vercel/ai/issues/8057: `none` and `default` alone.
     { match: /^qwen-?3(?:-6|-32b)/, traits: { efforts: ['none'], thinkingOff: 'always' } },
   ],
-  llamacpp: [GRADED],
+  llamacpp: [
+    GRADED,
+    // Of templates with a switch for thinking: https://github.com/ggml-org/llama.cpp/issues/20861
+    {
+      match: /^(?:qwen-?3(?!.*(?:coder|instruct))|glm-(?:4-[5-9]|5))/,
+      traits: { prefill: false, lastRole: 'user' },
+    },
+  ],
   vllm: [GRADED],
   sglang: [GRADED],
   nvidia: [{ match: /^gpt-oss/, traits: { thinkingForm: 'effort', efforts: UP_TO_HIGH } }],
   // https://help.aliyun.com: up to 3.7 it knows a switch and a budget, and no grade.
   dashscope: [{ match: /^qwen-?(?:plus|max|flash|turbo|3(?!-8))/, traits: { efforts: [] } }],
   github: [
+    // OpenAI's own demand, which its host hands on: https://github.com/browserbase/stagehand/issues/1204
+    { match: /^(?:gpt-(?!oss)|o\d)/, traits: { jsonWord: true } },
     {
       match: /^(?:gpt-[5-9]|o\d)/,
       traits: { maxTokensField: 'max_completion_tokens', systemRole: 'developer' },

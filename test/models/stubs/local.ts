@@ -5,6 +5,7 @@ import {
   alternation,
   choiceInWords,
   efforts,
+  endsWithUser,
   formats,
   imagesAsData,
   noDeveloper,
@@ -27,11 +28,7 @@ const QWEN_TEMPLATE: readonly Rule[] = [
     refusal(openai('enable_thinking=false is not supported by this template'), 500),
   ),
 ];
-const NO_PREFILL: Rule = {
-  kind: 'order and roles',
-  refuses: ({ turns }) => turns.at(-1)?.role === 'assistant',
-  answer: words('llama.cpp, a prefill'),
-};
+const NO_PREFILL = endsWithUser(words('llama.cpp, a prefill'));
 
 export const LOCAL: readonly Stub[] = [
   {

@@ -5,6 +5,7 @@ import {
   claudeOutputUpTo,
   details,
   efforts,
+  endsWithUser,
   extraInput,
   fixedValue,
   formats,
@@ -168,11 +169,7 @@ function claudeRules(most: number, ...more: readonly Rule[]): Rule[] {
   ];
 }
 
-const NO_PREFILL: Rule = {
-  kind: 'order and roles',
-  refuses: ({ turns }) => turns.at(-1)?.role === 'assistant',
-  answer: words('Anthropic, a prefill'),
-};
+const NO_PREFILL = endsWithUser(words('Anthropic, a prefill'));
 const LATE_SYSTEM: Rule = {
   kind: 'order and roles',
   refuses: ({ turns }) => turns.some(({ role }) => role === 'system'),
@@ -350,11 +347,7 @@ function mistralRules(taken: readonly string[], most: number): Rule[] {
     noUserAfterTool,
     noDeveloper,
     functionsAlone(extraInput('tools[].custom')),
-    {
-      kind: 'order and roles',
-      refuses: ({ turns }) => turns.at(-1)?.role === 'assistant',
-      answer: words('Mistral, roles'),
-    },
+    endsWithUser(words('Mistral, roles')),
     {
       kind: 'unknown members',
       refuses: ({ body }) => Array.isArray(body.tools) && body.tools.length === 0,
@@ -574,6 +567,7 @@ const FURTHER: readonly Stub[] = [
       stopUpTo(0),
       systemFirst(words('Perplexity, roles')),
       alternation,
+      endsWithUser(words('Perplexity, roles')),
     ],
     lacks: ['tools'],
   },

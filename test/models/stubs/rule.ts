@@ -198,10 +198,12 @@ export function formats(taken: readonly string[], answer: Answer): Rule {
   };
 }
 
+/** In the messages; instructions beside them do not count. */
 export function jsonWord(answer: Answer = words('OpenAI, the word json')): Rule {
   return {
     kind: 'structured output',
-    refuses: ({ format, text }) => format === 'json_object' && !/json/i.test(text),
+    refuses: ({ format, body }) =>
+      format === 'json_object' && !/json/i.test(JSON.stringify(body.messages ?? body.input)),
     answer,
   };
 }
@@ -357,12 +359,14 @@ export const alternation: Rule = {
   kind: 'order and roles',
   refuses: ({ turns }) => {
     const roles = turns.map(({ role }) => role).filter((role) => role !== 'system');
-    return (
-      roles.some((role, at) => role === roles[at - 1] && role !== 'tool') || roles.at(-1) === 'assistant'
-    );
+    return roles.some((role, at) => role === roles[at - 1] && role !== 'tool');
   },
   answer: words('Perplexity, roles'),
 };
+
+export function endsWithUser(answer: Answer): Rule {
+  return { kind: 'order and roles', refuses: ({ turns }) => turns.at(-1)?.role === 'assistant', answer };
+}
 
 export const noDeveloper: Rule = {
   kind: 'order and roles',

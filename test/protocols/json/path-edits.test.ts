@@ -56,6 +56,16 @@ describe('edits by path', () => {
     }
   });
 
+  it('adds before an element, and at the end of a list that loses some', () => {
+    const list: PathEdit[] = [
+      { path: ['l', 1], does: 'before', text: '"b"' },
+      { path: ['l', 2], does: 'remove' },
+      { path: ['l'], does: 'append', text: '"d"' },
+    ];
+    expect(edited('{"l": [ "a", "c", "x" ] }', ...list)).toBe('{"l": [ "a", "b","c","d" ] }');
+    expect(edited('{"l":[]}', { path: ['l'], does: 'append', text: '1' })).toBe('{"l":[1]}');
+  });
+
   it('finds every place of a long body', () => {
     const list = Array.from({ length: 400 }, (_, at) => ({
       name: `n${at}`,

@@ -1,24 +1,12 @@
 // Structured output in a form that this server takes: as asked for, in its other form with the rest in words, or as a forced call.
 import { isObject, type JsonObject, type JsonValue } from '../../../canonical/json.ts';
 import type { ResponseFormat } from '../../../canonical/request.ts';
-import type { Traits } from '../../../canonical/traits.ts';
 import { answerInWords, refuseFormat, type EncodeContext } from '../../shared/encode-context.ts';
-import { isStrictSchema } from '../../shared/tools/function-tools.ts';
+import { formsOf, isForcedFormat, isStrictSchema } from '../../shared/tools/function-tools.ts';
 import type { Thinking } from './encode-reasoning.ts';
 import { addSystemText } from './server-rules.ts';
 
 const NAME = 'structured_output';
-
-function formsOf({ structuredOutput, responseFormats }: Traits): Traits['responseFormats'] {
-  return structuredOutput === false ? [] : responseFormats;
-}
-
-/** Whether a call of a tool stands for it. */
-export function isForcedFormat({ request, traits }: EncodeContext): boolean {
-  const { responseFormat, tools = [] } = request;
-  if (responseFormat === undefined) return false;
-  return formsOf(traits).length === 0 || (!traits.formatsWithTools && tools.length > 0);
-}
 
 /** The name of the tool that stands for structured output, where one has to. `body`: with its tools and the choice. */
 export function putFormat(body: JsonObject, encoding: EncodeContext, thinking: Thinking): string | undefined {

@@ -5,9 +5,9 @@ import { append, type JsonObject, type JsonValue } from '../../../canonical/json
 import type { Message, Part, TextPart, ToolCallPart, ToolResultPart } from '../../../canonical/request.ts';
 import type { EncodeContext } from '../../shared/encode-context.ts';
 import { signedExtra } from './encode-tools.ts';
-import { alternate, bridgeTools, joinTexts, limitMarks, markLast, merge } from './server-rules.ts';
+import { alternate, bridgeTools, CONTINUE, joinTexts, limitMarks, markLast, merge } from './server-rules.ts';
 import { gapBetween, separates } from '../reply/encode.ts';
-import { nativeText } from '../../shared/native-text.ts';
+import { asUsersText, nativeText } from '../../shared/native-text.ts';
 import { encodeMark, encodeUserPart, isMarked, lossOf } from './encode-content.ts';
 
 interface History {
@@ -61,7 +61,7 @@ function textOf(parts: JsonObject[]): string {
 function endWithUser({ out }: History, encoding: EncodeContext): void {
   const last = out.at(-1);
   if (encoding.traits.prefill || last?.role !== 'assistant' || last.tool_calls !== undefined) return;
-  out.push({ role: 'user', content: 'Continue.' });
+  out.push({ ...CONTINUE });
   encoding.warn('changed', 'messages', 'this model goes on only after the user');
 }
 
@@ -93,7 +93,7 @@ function encodeSystem(message: Message, history: History, encoding: EncodeContex
   const content = joined(parts);
   if (history.hasTurns && (traits.strictAlternation || traits.lateSystem === 'user')) {
     flushAttached(history);
-    history.out.push({ role: 'user', content: `<system>\n${textOf(parts)}\n</system>` });
+    history.out.push({ role: 'user', content: asUsersText(textOf(parts)) });
     encoding.warn('changed', 'messages', 'system text in mid-conversation is sent inside a user message');
     return;
   }

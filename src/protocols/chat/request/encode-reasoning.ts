@@ -57,13 +57,16 @@ const SWITCHES: Readonly<
   template: (on) => ['chat_template_kwargs', { enable_thinking: on }],
 };
 
-/** The member that switches thinking off, and its value; undefined: an effort alone does. */
-export function offSwitch({ thinkingForm }: Traits): readonly [string, JsonValue] | undefined {
-  return SWITCHES[thinkingForm]?.(false);
+/** The member that switches thinking, and its value; undefined: an effort alone does. */
+export function thinkingSwitch(
+  on: boolean,
+  { thinkingForm }: Traits,
+): readonly [string, JsonValue] | undefined {
+  return SWITCHES[thinkingForm]?.(on);
 }
 
-function putSwitch(body: JsonObject, on: boolean, { thinkingForm }: Traits): void {
-  const [name, value] = SWITCHES[thinkingForm]?.(on) ?? ['reasoning_effort', 'none'];
+function putSwitch(body: JsonObject, on: boolean, traits: Traits): void {
+  const [name, value] = thinkingSwitch(on, traits) ?? ['reasoning_effort', 'none'];
   body[name] = value;
 }
 
@@ -107,14 +110,18 @@ function putGrade(body: JsonObject, reasoning: Reasoning, encoding: EncodeContex
 
 const UNGRADED = 'this model thinks, and knows no grades';
 
+/** The tokens of thinking that are nearest within what the server takes. */
+export function fittedBudget(tokens: number, { budgetRange: [least = 1, most = Infinity] }: Traits): number {
+  return Math.max(least, Math.min(most, tokens));
+}
+
 function putBudget(
   body: JsonObject,
   { effort = 'medium', budgetTokens }: Reasoning,
   encoding: EncodeContext,
 ): void {
-  const [least = 1, most = Infinity] = encoding.traits.budgetRange;
   const tokens = budgetTokens ?? BUDGETS[effort];
-  const fitted = Math.max(least, Math.min(most, tokens));
+  const fitted = fittedBudget(tokens, encoding.traits);
   body.thinking_budget = fitted;
   if (budgetTokens === undefined)
     encoding.warn('changed', 'reasoning.effort', `sent as a budget of ${fitted} tokens`);

@@ -11,13 +11,14 @@ import {
   dropRefused,
   type EncodeContext,
 } from '../../shared/encode-context.ts';
+import { refusesSampling } from '../../shared/effort.ts';
 import { encodeMessages } from './encode-messages.ts';
-import { isForcedFormat, putFormat } from './encode-format.ts';
+import { putFormat } from './encode-format.ts';
 import { planThinking, putReasoning, type Thinking } from './encode-reasoning.ts';
 import { encodeToolChoice, encodeTools } from './encode-tools.ts';
 import { addSystemText } from './server-rules.ts';
 import { fieldAt } from '../fields.ts';
-import { isWebSearch } from '../../shared/tools/function-tools.ts';
+import { isForcedFormat, isWebSearch } from '../../shared/tools/function-tools.ts';
 import { outputLimit, putIdentity, putSampling } from '../../shared/openai/fields.ts';
 
 const REFUSABLE = {
@@ -35,8 +36,7 @@ export function encodeRequest(request: GenerationRequest, model: string, traits:
   const structuredTool = putFormat(body, encoding, thinking);
   putLimit(body, encoding);
   putReasoning(body, encoding, thinking);
-  // OpenAI's models that think take sampling parameters while they don't.
-  const rejectsSampling = traits.rejectsSampling && body.reasoning_effort !== 'none';
+  const rejectsSampling = refusesSampling(body.reasoning_effort, traits);
   putSampling(body, encoding, rejectsSampling);
   putTopK(body, rejectsSampling, encoding);
   const stop = putStop(body, encoding);

@@ -70,7 +70,7 @@ export function alternate(messages: JsonObject[]): JsonObject[] {
     if (last && last.role === message.role && message.role !== 'tool' && !isCall) {
       last.content = merge(last.content, message.content);
     } else {
-      if (message.role === 'assistant' && (!last || isSystem(last))) out.push({ role: 'user', content: '.' });
+      if (message.role === 'assistant' && (!last || isSystem(last))) out.push({ ...OPENING });
       out.push({ ...message });
     }
   }
@@ -101,14 +101,17 @@ export function addSystemText(body: JsonObject, text: string, { systemRole }: Tr
   }
 }
 
-const BRIDGE = 'I have read the results.';
+export const BRIDGE: JsonObject = { role: 'assistant', content: 'I have read the results.' };
+/** Where the user has to speak first, and last. */
+export const OPENING: JsonObject = { role: 'user', content: '.' };
+export const CONTINUE: JsonObject = { role: 'user', content: 'Continue.' };
 
 /** For servers on which only the assistant may speak after a tool. */
 export function bridgeTools(messages: readonly JsonObject[], encoding: EncodeContext): JsonObject[] {
   return messages.flatMap((message, at) => {
     if (message.role !== 'user' || messages[at - 1]?.role !== 'tool') return [message];
     encoding.warn('changed', 'messages', 'a word of the assistant was put between a tool and the user');
-    return [{ role: 'assistant', content: BRIDGE }, message];
+    return [{ ...BRIDGE }, message];
   });
 }
 

@@ -3,7 +3,7 @@
 import type { JsonObject } from '../../../canonical/json.ts';
 import type { GenerationRequest } from '../../../canonical/request.ts';
 import type { ReverseMapping } from '../../../canonical/reverse-mapping.ts';
-import type { Traits } from '../../../canonical/traits.ts';
+import { mostOutput, type Traits } from '../../../canonical/traits.ts';
 import type { EncodedRequest } from '../../interface/bodies.ts';
 import { cacheControl, placeCacheMarks } from './cache.ts';
 import { leaveOutCacheKey } from '../../shared/cache-key.ts';
@@ -33,14 +33,14 @@ const DEFAULT_MAX_TOKENS = 4096;
 
 function encodeMaxTokens(encoding: EncodeContext): number {
   const { request, traits } = encoding;
-  const most = traits.maxOutput;
+  const most = mostOutput(traits);
   const asked = request.maxOutputTokens;
   if (asked === undefined) {
-    const limit = most ?? DEFAULT_MAX_TOKENS + thinkingRoom(encoding);
+    const limit = traits.maxOutput ?? DEFAULT_MAX_TOKENS + thinkingRoom(encoding);
     encoding.warn('changed', 'maxOutputTokens', `none was given: sent as ${limit}`);
     return limit;
   }
-  if (most === undefined || asked <= most) return asked;
+  if (asked <= most) return asked;
   encoding.warn('changed', 'maxOutputTokens', `${asked} was sent as ${most}, the most of this model`);
   return most;
 }

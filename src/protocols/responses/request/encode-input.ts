@@ -1,7 +1,7 @@
 // A canonical conversation as input items: each turn of the model as its reasoning, texts and calls in their order, then the
 // results, then what the user says.
 import type { HistoryRules } from '../../../canonical/history.ts';
-import type { JsonObject, JsonValue } from '../../../canonical/json.ts';
+import { stringOf, type JsonObject, type JsonValue } from '../../../canonical/json.ts';
 import type {
   Message,
   Part,
@@ -14,10 +14,11 @@ import { encryptedInSignature } from '../../../canonical/thinking-signature.ts';
 import { mendArguments } from '../../../repair/damaged-arguments.ts';
 import { withoutAttribution } from '../../shared/hints.ts';
 import type { EncodeContext } from '../../shared/encode-context.ts';
-import { nativeText } from '../../shared/native-text.ts';
+import { asUsersText, nativeText } from '../../shared/native-text.ts';
 import { encodeCitation } from '../reply/citations.ts';
 import { encodeParts, lossOf, takesMark } from './encode-content.ts';
 import { encodeTool } from './encode-tools.ts';
+import { CONTINUE, inOrder, isSystem } from './server-rules.ts';
 
 export const historyRules: HistoryRules = {
   takesBack: ({ signature }) => encryptedInSignature(signature ?? '') !== undefined,
@@ -49,7 +50,8 @@ export function encodeInput(encoding: EncodeContext): EncodedInput {
     else encodeTurn(message, input, encoding);
   }
   endWithUser(input, encoding);
-  return instructions === undefined ? { input: input.items } : { instructions, input: input.items };
+  const items = inOrder(input.items, encoding);
+  return instructions === undefined ? { input: items } : { instructions, input: items };
 }
 
 /** A first text of the system that is nothing but itself. */
@@ -81,6 +83,13 @@ function encodeSystem(message: Message, { items }: Input, encoding: EncodeContex
   });
   const parts = encodeParts(texts, encoding);
   if (parts.length === 0) return;
+  const { strictAlternation, lateSystem } = encoding.traits;
+  if ((strictAlternation || lateSystem === 'user') && items.some((item) => !isSystem(item))) {
+    const text = parts.map((part) => stringOf(part.text)).join('\n\n');
+    items.push({ type: 'message', role: 'user', content: asUsersText(text) });
+    encoding.warn('changed', 'messages', 'system text in mid-conversation is sent inside a user message');
+    return;
+  }
   const role = message.developer ? 'developer' : encoding.traits.systemRole;
   items.push({ type: 'message', role, content: simplest(parts) });
 }
@@ -233,6 +242,6 @@ function encodeCall(call: ToolCallPart, { custom }: Input, encoding: EncodeConte
 /** A model that can't go on from its own turn is asked to. */
 function endWithUser({ items }: Input, encoding: EncodeContext): void {
   if (encoding.traits.prefill || items.at(-1)?.role !== 'assistant') return;
-  items.push({ type: 'message', role: 'user', content: 'Continue.' });
+  items.push({ ...CONTINUE });
   encoding.warn('changed', 'messages', 'this model goes on only after the user');
 }

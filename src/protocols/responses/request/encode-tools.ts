@@ -1,4 +1,4 @@
-// Tools, the choice among them and the form of the answer towards a responses provider.
+// Tools and the choice among them towards a responses provider.
 import { isObject, type JsonObject, type JsonValue } from '../../../canonical/json.ts';
 import type {
   CustomTool,
@@ -11,14 +11,13 @@ import type {
 import {
   callInWords,
   isForced,
-  mayForceCalls,
   clientTool,
   isStrictSchema,
   isWebSearch,
   withObjectRoot,
   NO_ARGUMENTS,
 } from '../../shared/tools/function-tools.ts';
-import { refuseFormat, type EncodeContext } from '../../shared/encode-context.ts';
+import type { EncodeContext } from '../../shared/encode-context.ts';
 import { refuse } from '../../shared/client.ts';
 
 function encodeFunction(given: FunctionTool, encoding: EncodeContext): JsonObject {
@@ -135,7 +134,7 @@ interface EncodedChoice {
 /** `sent`: the tools that are left, of which it may keep one; without any, there is nothing to choose. */
 export function encodeToolChoice(
   sent: JsonObject[],
-  thinking: boolean,
+  mayForce: boolean,
   encoding: EncodeContext,
 ): EncodedChoice {
   const { toolChoice: choice, tools } = encoding.request;
@@ -148,7 +147,7 @@ export function encodeToolChoice(
       refuse('tool_choice', 'none of the tools can be carried to this provider');
     return {};
   }
-  if (isForced(choice) && !mayForceCalls(thinking, encoding)) {
+  if (isForced(choice) && !mayForce) {
     encoding.warn(
       'changed',
       'toolChoice',
@@ -172,49 +171,4 @@ function encodeChoice(choice: ToolChoice, sent: JsonObject[], encoding: EncodeCo
   sent.splice(0, sent.length, ...sent.filter((tool) => tool.name === name));
   encoding.warn('changed', 'toolChoice', 'the one tool to call was sent alone');
   return 'required';
-}
-
-const FORMAT_NAME = 'structured_output';
-
-/** Puts the form of the answer into `text`, or a tool that stands for it in `tools`: then its name is given. */
-export function putFormat(body: JsonObject, text: JsonObject, encoding: EncodeContext): string | undefined {
-  const { responseFormat: format } = encoding.request;
-  if (format === undefined) return undefined;
-  if (encoding.traits.structuredOutput === false) return forceTool(body, encoding);
-  if (format.type === 'json_object') {
-    text.format = { type: 'json_object' };
-    return undefined;
-  }
-  const wire: JsonObject = { type: 'json_schema', name: format.name ?? FORMAT_NAME };
-  if (format.description !== undefined) wire.description = format.description;
-  wire.schema = format.schema;
-  const { strict } = format;
-  if (typeof strict === 'boolean') wire.strict = strict;
-  else if (strict !== undefined) wire.strict = isStrictSchema(format.schema);
-  text.format = wire;
-  return undefined;
-}
-
-function forceTool(body: JsonObject, encoding: EncodeContext): string | undefined {
-  const { responseFormat: format } = encoding.request;
-  if (encoding.traits.tools === false || encoding.traits.forcedTools === 'never') {
-    refuseFormat(encoding, 'this model gives no structured output and takes no forced tool');
-  }
-  const { tool_choice: choice } = body;
-  if (choice === 'required' || isObject(choice)) {
-    encoding.warn('dropped', 'responseFormat', 'a call of another tool is forced');
-    return undefined;
-  }
-  const tools = Array.isArray(body.tools) ? body.tools : [];
-  const taken = new Set(tools.map((tool) => (isObject(tool) ? tool.name : undefined)));
-  let name = FORMAT_NAME;
-  while (taken.has(name)) name = `${name}_`;
-  const schema = format?.type === 'json_schema' ? format.schema : { type: 'object' };
-  const description =
-    (format?.type === 'json_schema' ? format.description : undefined) ??
-    'Give the final answer with this tool.';
-  body.tools = [...tools, { type: 'function', name, description, parameters: schema, strict: false }];
-  body.tool_choice = tools.length > 0 && choice !== 'none' ? 'required' : { type: 'function', name };
-  encoding.warn('changed', 'responseFormat', 'structured output is asked for as a forced tool call');
-  return name;
 }

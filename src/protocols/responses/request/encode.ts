@@ -1,28 +1,24 @@
 // The canonical request as a body for a responses provider. Nothing is stored there: what the next turn needs comes back from the
 // client, encrypted reasoning too. A pure function, with members in a fixed order, since prompt caches go by the bytes.
-import type { JsonObject, JsonValue } from '../../../canonical/json.ts';
+import type { JsonObject } from '../../../canonical/json.ts';
 import type { GenerationRequest, NativeField } from '../../../canonical/request.ts';
 import type { ReverseMapping } from '../../../canonical/reverse-mapping.ts';
 import type { Traits } from '../../../canonical/traits.ts';
 import type { EncodedRequest } from '../../interface/bodies.ts';
-import { asksToThink } from '../../shared/effort.ts';
-import { isForced } from '../../shared/tools/function-tools.ts';
 import { cacheKeyFor } from '../../shared/cache-key.ts';
+import { refusesSampling } from '../../shared/effort.ts';
 import {
   createEncodeContext,
   dropRefused,
   type EncodeContext,
 } from '../../shared/encode-context.ts';
-import {
-  effortToSend,
-  outputLimit,
-  putIdentity,
-  putSampling,
-  reportThinkingBetweenTools,
-} from '../../shared/openai/fields.ts';
+import { outputLimit, putIdentity, putSampling } from '../../shared/openai/fields.ts';
 import { fieldAt } from '../fields.ts';
 import { encodeInput } from './encode-input.ts';
-import { encodeToolChoice, encodeTools, putFormat } from './encode-tools.ts';
+import { putFormat } from './encode-format.ts';
+import { planThinking } from './encode-reasoning.ts';
+import { encodeToolChoice, encodeTools } from './encode-tools.ts';
+import { addInstructions } from './server-rules.ts';
 
 export { historyRules } from './encode-input.ts';
 
@@ -42,18 +38,16 @@ export function encodeRequest(request: GenerationRequest, model: string, traits:
     toolsInPlace: traits.additionalTools,
   });
   const body: JsonObject = { model, ...encodeInput(encoding) };
-  const reasoning = encodeReasoning(encoding);
-  const effort = givingWay(reasoning, encoding) ? 'none' : reasoning?.effort;
-  putTools(body, thinks(effort, encoding), encoding);
+  const { reasoning, mayForce } = planThinking(encoding);
+  putTools(body, mayForce, encoding);
   const text: JsonObject = {};
-  const structuredTool = putFormat(body, text, encoding);
+  const structuredTool = putFormat(body, text, mayForce, encoding);
   const others = putShared(body, text, encoding);
   if (Object.keys(text).length > 0) body.text = text;
   const limit = outputLimit(encoding, traits.minOutput);
   if (limit !== undefined) body.max_output_tokens = limit;
-  if (effort === 'none') body.reasoning = { effort };
-  else if (reasoning !== undefined) body.reasoning = reasoning;
-  putSampling(body, encoding, traits.rejectsSampling);
+  if (reasoning !== undefined) body.reasoning = reasoning;
+  putSampling(body, encoding, refusesSampling(reasoning?.effort, traits));
   if (request.topK !== undefined) encoding.warn('dropped', 'topK', 'the protocol has no top_k');
   putIdentity(body, encoding);
   putCacheKey(body, encoding);
@@ -78,33 +72,12 @@ function includeOf({ include }: JsonObject): string[] {
   return own.includes(ENCRYPTED) ? own : [...own, ENCRYPTED];
 }
 
-/** Servers whose model is not known to think are not held to refuse a forced call beside an effort. */
-function thinks(effort: JsonValue | undefined, { traits }: EncodeContext): boolean {
-  if (effort === undefined) return traits.thinksByDefault;
-  return effort !== 'none' && (traits.thinking === true || traits.thinksByDefault);
-}
-
-/** Whether thinking that nobody asked for is switched off, since a call is forced that the model does not take beside it. */
-function givingWay(reasoning: JsonObject | undefined, encoding: EncodeContext): boolean {
-  const { request, traits } = encoding;
-  const canBeOff =
-    (traits.thinkingOff === 'always' || traits.thinkingOff === 'up_to_high') &&
-    (traits.efforts.includes('none') || traits.thinkingForm !== 'effort');
-  if (!canBeOff || traits.forcedTools !== 'not_thinking' || !thinks(reasoning?.effort, encoding))
-    return false;
-  const { toolChoice, tools = [] } = request;
-  if (!isForced(toolChoice) || tools.length === 0 || asksToThink(request.reasoning)) return false;
-  encoding.warn('changed', 'reasoning', 'switched off, since a call is forced');
-  return true;
-}
-
-function putTools(body: JsonObject, thinking: boolean, encoding: EncodeContext): void {
+function putTools(body: JsonObject, mayForce: boolean, encoding: EncodeContext): void {
   const { parallelToolCalls, legacyFunctions } = encoding.request;
   const tools = encodeTools(encoding);
-  const { choice, words } = encodeToolChoice(tools, thinking, encoding);
+  const { choice, words } = encodeToolChoice(tools, mayForce, encoding);
   if (tools.length === 0) return;
-  if (words !== undefined)
-    body.instructions = typeof body.instructions === 'string' ? `${body.instructions}\n\n${words}` : words;
+  if (words !== undefined) addInstructions(body, words);
   body.tools = tools;
   if (choice !== undefined) body.tool_choice = choice;
   // True is the default.
@@ -146,17 +119,6 @@ function putShared(body: JsonObject, text: JsonObject, { request }: EncodeContex
     (place === 'text' ? text : body)[path] = value;
     return false;
   });
-}
-
-function encodeReasoning(encoding: EncodeContext): JsonObject | undefined {
-  const { reasoning } = encoding.request;
-  if (reasoning === undefined) return undefined;
-  reportThinkingBetweenTools(reasoning, encoding);
-  const effort = effortToSend(reasoning, encoding);
-  if (effort === undefined) return undefined;
-  // Its summary is all of the thinking that this protocol shows.
-  const shown = effort !== 'none' && reasoning.hidden !== true;
-  return shown ? { effort, summary: 'auto' } : { effort };
 }
 
 function putCacheKey(body: JsonObject, encoding: EncodeContext): void {

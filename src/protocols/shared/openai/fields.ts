@@ -2,7 +2,7 @@
 // takes (`top_k`, a switch of thinking, the summary of it) stands in its own encoder.
 import type { JsonObject } from '../../../canonical/json.ts';
 import type { Effort, Reasoning } from '../../../canonical/request.ts';
-import type { Traits } from '../../../canonical/traits.ts';
+import { mostOutput, type Traits } from '../../../canonical/traits.ts';
 import { refuse } from '../client.ts';
 import { chooseEffort } from '../effort.ts';
 import { fitUser, type EncodeContext } from '../encode-context.ts';
@@ -34,7 +34,7 @@ export function outputLimit(encoding: EncodeContext, least: number): number | un
   const asked = encoding.request.maxOutputTokens;
   if (asked === undefined) return undefined;
   if (asked === 0) refuse('max_tokens', '0 (filling the cache alone) cannot be carried to this provider');
-  const limit = Math.max(least, Math.min(asked, encoding.traits.maxOutput ?? asked));
+  const limit = Math.max(least, Math.min(asked, mostOutput(encoding.traits)));
   if (limit < asked) encoding.warn('changed', 'maxOutputTokens', `lowered to the model's ${limit}`);
   if (limit > asked)
     encoding.warn('changed', 'maxOutputTokens', `raised to ${limit}, the least of this provider`);

@@ -20,8 +20,10 @@ export interface Fitting {
   /** In place of the value at the path. */
   readonly set: (path: Path, value: JsonValue, why: string) => void;
   readonly rename: (path: Path, to: string, why: string) => void;
-  /** A further element at the beginning of the list. */
-  readonly prepend: (path: Path, value: JsonValue, why: string) => void;
+  /** A further element: at the beginning or the end of the list, or before the element at the path. */
+  readonly add: (where: 'prepend' | 'append' | 'before', path: Path, value: JsonValue, why: string) => void;
+  /** An element whose content stands in another one. */
+  readonly joined: (path: Path, why: string) => void;
 }
 
 export type RelayRule = (fitting: Fitting) => void;
@@ -37,21 +39,26 @@ interface FittedBody {
   warnings: readonly Warning[];
 }
 
-/** Undefined if no rule applies: the body stays as it is. */
+/** Undefined if no rule applies: the body stays as it is. `passes`: rules of a later one see what those before it made. */
 export function fitBody(
   body: RelayedBody,
   { traits, isKnown }: Pick<Fitting, 'traits' | 'isKnown'>,
-  rules: readonly RelayRule[],
+  passes: readonly (readonly RelayRule[])[],
 ): FittedBody | undefined {
-  const fitting = createNotes(body.value, traits, isKnown);
-  for (const rule of rules) rule(fitting);
-  if (fitting.edits.length === 0) return undefined;
-  const bytes = editPaths(body.bytes, fitting.edits);
-  const value = JSON.parse(bytes.toString('utf8')) as JsonObject;
-  return {
-    body: { bytes, value, members: scanMembers(bytes, Infinity), stream: body.stream },
-    warnings: [...fitting.warnings.values()],
-  };
+  let fitted: FittedBody | undefined;
+  for (const rules of passes) {
+    const before = fitted?.body ?? body;
+    const fitting = createNotes(before.value, traits, isKnown);
+    for (const rule of rules) rule(fitting);
+    if (fitting.edits.length === 0) continue;
+    const bytes = editPaths(before.bytes, fitting.edits);
+    const value = JSON.parse(bytes.toString('utf8')) as JsonObject;
+    fitted = {
+      body: { bytes, value, members: scanMembers(bytes, Infinity), stream: body.stream },
+      warnings: [...(fitted?.warnings ?? []), ...fitting.warnings.values()],
+    };
+  }
+  return fitted;
 }
 
 interface Notes extends Fitting {
@@ -82,8 +89,12 @@ function createNotes(value: JsonObject, traits: Traits, isKnown: boolean): Notes
       edits.push({ path, does: 'set', text: JSON.stringify(next) });
       warn('changed', path, why);
     },
-    prepend(path, value, why) {
-      edits.push({ path, does: 'prepend', text: JSON.stringify(value) });
+    add(does, path, value, why) {
+      edits.push({ path, does, text: JSON.stringify(value) });
+      warn('changed', does === 'before' ? path.slice(0, -1) : path, why);
+    },
+    joined(path, why) {
+      edits.push({ path, does: 'remove' });
       warn('changed', path, why);
     },
     rename(path, to, why) {

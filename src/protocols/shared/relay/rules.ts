@@ -1,7 +1,8 @@
 // Rules of relayed bodies that the protocols share; they differ in the places of the members.
 import { isObject, type JsonObject, type JsonValue } from '../../../canonical/json.ts';
 import { EFFORTS, type Effort } from '../../../canonical/request.ts';
-import { isEffort, nearestEffort } from '../effort.ts';
+import { mostOutput } from '../../../canonical/traits.ts';
+import { isEffort, nearestEffort, refusesSampling } from '../effort.ts';
 import { isStrictSchema } from '../tools/function-tools.ts';
 import { isObjectRoot, objectRoot } from '../tools/schema-root.ts';
 import { at, objectsIn, type Fitting, type RelayRule } from './fit.ts';
@@ -54,47 +55,50 @@ function places(
 /** No more output than the model has. */
 export const withinOutput =
   (...names: readonly string[]): RelayRule =>
-  ({ value, traits: { maxOutput }, set }) => {
-    if (maxOutput === undefined) return;
+  ({ value, traits, set }) => {
+    const most = mostOutput(traits);
     for (const name of names) {
       const asked = value[name];
-      if (typeof asked === 'number' && asked > maxOutput)
-        set([name], maxOutput, `the most of this model: sent as ${maxOutput}`);
+      if (typeof asked === 'number' && asked > most)
+        set([name], most, `the most of this model: sent as ${most}`);
     }
   };
 
-/** Sampling of models that take none, or within bounds. The default is taken everywhere. */
-export const fittedSampling: RelayRule = ({ value, traits, drop, set }) => {
-  const { temperature, top_p: topP } = value;
-  if (traits.rejectsSampling) {
-    for (const name of ['temperature', 'top_p', 'top_k']) {
-      if (typeof value[name] === 'number' && value[name] !== 1)
-        drop([name], 'this model takes no sampling parameters');
+/** Sampling of models that take none, or within bounds. The default is taken everywhere. `effortPath`: where the effort stands. */
+export const fittedSampling =
+  (effortPath: readonly string[]): RelayRule =>
+  ({ value, traits, drop, set }) => {
+    const { temperature, top_p: topP } = value;
+    if (refusesSampling(at(value, effortPath), traits)) {
+      for (const name of ['temperature', 'top_p', 'top_k']) {
+        if (typeof value[name] === 'number' && value[name] !== 1)
+          drop([name], 'this model takes no sampling parameters');
+      }
+      return;
     }
-    return;
-  }
-  if (traits.oneSamplingParameter && temperature !== undefined && topP !== undefined) {
-    drop(['top_p'], 'this model takes temperature or top_p, not both');
-  }
-  if (typeof temperature === 'number' && temperature > traits.maxTemperature) {
-    set(['temperature'], traits.maxTemperature, `sent as ${traits.maxTemperature}`);
-  }
-};
+    if (traits.oneSamplingParameter && temperature !== undefined && topP !== undefined) {
+      drop(['top_p'], 'this model takes temperature or top_p, not both');
+    }
+    if (typeof temperature === 'number' && temperature > traits.maxTemperature) {
+      set(['temperature'], traits.maxTemperature, `sent as ${traits.maxTemperature}`);
+    }
+  };
 
-/** An effort that the model has not: the nearest that it has. `off`: how thinking is switched off otherwise. */
+/** An effort that the model has not: the nearest that it has. `switchTo`: how thinking is switched otherwise; false: by no member. */
 export const fittedEffort =
-  (path: readonly string[], off: (fitting: Fitting) => boolean = () => false): RelayRule =>
+  (path: readonly string[], switchTo: (on: boolean, fitting: Fitting) => boolean = () => false): RelayRule =>
   (fitting) => {
     const { traits, value, drop, set } = fitting;
     const asked = at(value, path);
     if (!isEffort(asked)) return;
     if (traits.thinking === false || traits.efforts.length === 0) {
-      if (asked === 'none' || !off(fitting)) drop(path, 'this model takes no effort');
-      return;
+      const canSwitch = traits.thinking !== false && (asked !== 'none' || traits.thinkingOff !== 'never');
+      const isSwitched = canSwitch && switchTo(asked !== 'none', fitting);
+      return drop(path, isSwitched ? 'this model thinks, and knows no grades' : 'this model takes no effort');
     }
     const always = traits.thinkingOff === 'never';
     if (traits.efforts.includes(asked) && !(asked === 'none' && always)) return;
-    if (asked === 'none' && !always && off(fitting))
+    if (asked === 'none' && !always && switchTo(false, fitting))
       return drop(path, 'thinking is switched off by another member');
     const fitted = asked === 'none' ? least(traits.efforts) : nearestEffort(asked, traits.efforts);
     if (fitted === undefined) return drop(path, 'this model takes no such effort');

@@ -4,6 +4,7 @@
 // https://docs.claude.com/en/docs/agents-and-tools/tool-use/overview
 import { type JsonObject, isObject, type JsonValue } from '../../../canonical/json.ts';
 import type { FunctionTool, NativeTool, CustomTool, Tool, ToolChoice } from '../../../canonical/request.ts';
+import type { Traits } from '../../../canonical/traits.ts';
 import type { EncodeContext } from '../encode-context.ts';
 import { objectRoot } from './schema-root.ts';
 
@@ -191,4 +192,16 @@ export function isForced(choice: ToolChoice | undefined): boolean {
 export function mayForceCalls(thinks: boolean, { traits }: EncodeContext): boolean {
   const { forcedTools } = traits;
   return forcedTools === 'always' || (forcedTools === 'not_thinking' && !thinks);
+}
+
+/** The forms of structured output that this target takes. */
+export function formsOf({ structuredOutput, responseFormats }: Traits): Traits['responseFormats'] {
+  return structuredOutput === false ? [] : responseFormats;
+}
+
+/** Whether a call of a tool stands for structured output. */
+export function isForcedFormat({ request, traits }: EncodeContext): boolean {
+  const { responseFormat, tools = [] } = request;
+  if (responseFormat === undefined) return false;
+  return formsOf(traits).length === 0 || (!traits.formatsWithTools && tools.length > 0);
 }
