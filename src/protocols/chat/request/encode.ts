@@ -6,11 +6,7 @@ import type { Traits } from '../../../canonical/traits.ts';
 import type { ReverseMapping } from '../../../canonical/reverse-mapping.ts';
 import type { EncodedRequest } from '../../interface/bodies.ts';
 import { cacheKeyFor, leaveOutCacheKey } from '../../shared/cache-key.ts';
-import {
-  createEncodeContext,
-  dropRefused,
-  type EncodeContext,
-} from '../../shared/encode-context.ts';
+import { createEncodeContext, dropRefused, type EncodeContext } from '../../shared/encode-context.ts';
 import { refusesSampling } from '../../shared/effort.ts';
 import { encodeMessages } from './encode-messages.ts';
 import { putFormat } from './encode-format.ts';

@@ -7,11 +7,7 @@ import type { Traits } from '../../../canonical/traits.ts';
 import type { EncodedRequest } from '../../interface/bodies.ts';
 import { cacheKeyFor } from '../../shared/cache-key.ts';
 import { refusesSampling } from '../../shared/effort.ts';
-import {
-  createEncodeContext,
-  dropRefused,
-  type EncodeContext,
-} from '../../shared/encode-context.ts';
+import { createEncodeContext, dropRefused, type EncodeContext } from '../../shared/encode-context.ts';
 import { outputLimit, putIdentity, putSampling } from '../../shared/openai/fields.ts';
 import { fieldAt } from '../fields.ts';
 import { encodeInput } from './encode-input.ts';
