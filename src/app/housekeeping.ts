@@ -5,8 +5,8 @@ import type { SharedBeginning } from '../conversations/beginnings.ts';
 import type { GatewayDeps } from '../gateway/exchange.ts';
 import { createHealthPublisher } from '../observe/health-publisher.ts';
 import type { LastTarget } from '../routing/affinity.ts';
-import type { SharedHealth } from '../routing/health.ts';
-import type { Lesson } from '../routing/lessons.ts';
+import type { SharedHealth } from '../routing/state/health.ts';
+import type { Lesson } from '../routing/state/lessons.ts';
 import { addLocalServers, type Found } from './discovery.ts';
 import type { Parts, Peers, SharedTopic } from './parts.ts';
 

@@ -8,13 +8,13 @@ import { builtinProvider, LOCAL_CANDIDATES, SIM_URL, shownProviders } from '../c
 import type { ProviderClient } from '../providers/client.ts';
 import { createDirectClient } from '../providers/direct-client.ts';
 import { listModels, MOST_MODELS, probeLocal } from '../providers/discover.ts';
-import { readProxies, usesProxy } from '../providers/proxy.ts';
+import { readProxies, usesProxy } from '../providers/network/proxy.ts';
 import type { RoutingQuery } from '../routing/resolve.ts';
 import type { ModelEntry } from '../routing/catalog.ts';
 import { createRouting, type Routing } from '../routing/routing.ts';
 import { SIM_MODELS } from '../sim/behaviours.ts';
 import { call } from '../control/client.ts';
-import type { Lesson } from '../routing/lessons.ts';
+import type { Lesson } from '../routing/state/lessons.ts';
 import { snakeCase } from '../snake-case.ts';
 import type { Context } from './context.ts';
 import { runningGateways } from './running.ts';
@@ -84,14 +84,16 @@ export async function withInventory<Result>(
   }
 }
 
-/** Asks directly where that is possible. The code of the server, which is large, is loaded for the built-in provider and for a proxy. */
+/** Asks directly where that is possible. The code of the server, which is large, is loaded for the
+ *  built-in provider, for a proxy and for certificates of a provider's own. */
 function createClient({ clock, ids, env }: Context, asServer: boolean): ProviderClient {
   const direct = createDirectClient();
   const proxies = readProxies(env);
   let server: Promise<ProviderClient> | undefined;
   const open: ProviderClient['open'] = async (call, cancellation) => {
     const isSmall = !asServer || call.method === 'GET';
-    const isDirect = isSmall && !call.url.startsWith(SIM_URL) && !usesProxy(new URL(call.url), proxies);
+    const isUsual = !call.url.startsWith(SIM_URL) && call.network === undefined;
+    const isDirect = isSmall && isUsual && !usesProxy(new URL(call.url), proxies);
     if (isDirect) return direct.open(call, cancellation);
     server ??= import('../app/parts.ts').then(
       ({ createClients }) => createClients({ clock, ids, env }).client,

@@ -103,12 +103,21 @@ export interface ProviderConfig {
   /** Tool calls that its models write in other forms are repaired. */
   repairTools: boolean;
   timeout: { connect: number; firstByte: number; idle: number; whole: number };
+  /** The way to it; undefined: that of every provider. */
+  network?: NetworkConfig | undefined;
   /** null: clients may send any name as `provider/name`, and the gateway asks the provider for its list. */
   models: ModelConfig[] | null;
   /** The preset's model for `auto`, used if `models` is null. */
   defaultModel: string | undefined;
   /** How it was found. The banner shows it, and it decides whether the provider is part of `auto`. */
   source: 'file' | 'environment' | 'local' | 'builtin';
+}
+
+export interface NetworkConfig {
+  /** `off`: none, whatever the environment says. undefined: that of the environment. */
+  proxy: string | undefined;
+  /** Certificates (PEM) that are trusted beside the usual ones. */
+  ca: string | undefined;
 }
 
 export interface ModelConfig {

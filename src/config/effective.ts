@@ -143,6 +143,10 @@ function providerValues(provider: ProviderConfig, reader: Reader): EffectiveValu
       key: formatPath([...path, 'headers', name]),
       value: 'set',
     })),
+    ...(provider.network?.proxy === undefined
+      ? []
+      : [row('proxy', withoutCredentials(provider.network.proxy))]),
+    ...(provider.network?.ca === undefined ? [] : [row('ca', fileText(reader.given([...path, 'ca'])))]),
     ...(provider.sharedIds ? [row('shared_ids', true)] : []),
     ...(promptCache === undefined ? [] : [row('prompt_cache', promptCache, PRESET)]),
     ...(provider.exactRelay === true ? [row('relay', 'exact')] : []),

@@ -33,7 +33,11 @@ export function loadConfig(options: LoadOptions): Config {
   const warnings = [...reasons].map(([name, why]) => `provider ${name} is left out: ${why}`);
   for (const [name, given] of Object.entries(file.providers ?? {})) {
     const read = variables(['providers', name, 'api_key']);
-    const resolved = resolveProvider(name, given, options.env, read);
+    const resolved = resolveProvider(name, given, {
+      env: options.env,
+      folder: dirname(source.path),
+      variables: read,
+    });
     if ('provider' in resolved) {
       providers.push(resolved.provider);
       if (resolved.warning !== undefined) warnings.push(`provider ${name}: ${resolved.warning}`);

@@ -2,7 +2,8 @@
 import { PROTOCOL_NAMES, type ProtocolName } from '../canonical/request.ts';
 import type { ModelConfig, ProviderConfig, Config, LeftOut, ConfigFault } from './config.ts';
 import { isLoopback } from '../loopback.ts';
-import { readBaseUrl } from './base-url.ts';
+import { readBaseUrl } from './provider/base-url.ts';
+import { networkOf } from './provider/network.ts';
 import type { Environment } from '../environment.ts';
 import { didYouMean } from './did-you-mean.ts';
 import { readVariable } from './variables/secret-files.ts';
@@ -28,12 +29,18 @@ const SIM_TIMEOUT = 3000;
 type Resolved =
   { provider: ProviderConfig; warning?: string } | { leftOut: string } | { faults: ConfigFault[] };
 
-/** `variables` are the names that its `api_key` reads. */
+interface Surroundings {
+  env: Environment;
+  /** Of the configuration file. */
+  folder: string;
+  /** The names that its `api_key` reads. */
+  variables: readonly string[];
+}
+
 export function resolveProvider(
   name: string,
   given: FileProvider,
-  env: Environment,
-  variables: readonly string[] = [],
+  { env, folder, variables }: Surroundings,
 ): Resolved {
   const faults: ConfigFault[] = duplicateModels(given.models ?? []);
   if (name === SIM) return resolveSim(given, faults);
@@ -44,7 +51,8 @@ export function resolveProvider(
   if (preset === undefined) faults.push(...missingMembers(name, given));
   faults.push(...regionFaults(known, region, given));
   const endpoints = resolveEndpoints(preset, protocols, given.base_url);
-  faults.push(...endpoints.faults);
+  const network = networkOf(given, folder);
+  faults.push(...endpoints.faults, ...network.faults);
   if (faults.length > 0) return { faults };
 
   const from = variables.length > 0 ? variables.join(' and ') : `providers.${name}.api_key`;
@@ -60,6 +68,7 @@ export function resolveProvider(
     apiKey: key.value,
     ...(key.from !== undefined && { keyFrom: key.from }),
     headers: given.headers ?? {},
+    ...(network.config !== undefined && { network: network.config }),
     sharedIds: given.shared_ids ?? false,
     ...rulesOf(preset ?? presetAt(Object.values(endpoints.baseUrls)), given, endpoints.protocols),
     ...(given.relay === 'exact' && { exactRelay: true }),

@@ -59,6 +59,7 @@ export async function countTokens(
             body: built.bytes,
             stream: false,
             timeout: { ...to.provider.timeout, connect: TIMEOUT_MS, whole: TIMEOUT_MS },
+            network: to.provider.network,
           },
           exchange.cancellation,
         );

@@ -2,7 +2,7 @@
 import type { Clock } from '../clock.ts';
 import type { Logger } from '../log.ts';
 import { withoutKeys } from '../ids.ts';
-import type { Health } from '../routing/health.ts';
+import type { Health } from '../routing/state/health.ts';
 import type { TargetHealth, HealthStore } from '../store/store.ts';
 
 /** A published open breaker is valid for this time, and published again before it ends. */

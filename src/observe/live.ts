@@ -6,7 +6,7 @@ import { isoTime, type Clock } from '../clock.ts';
 import { withoutKeys } from '../ids.ts';
 import type { Identity } from '../conversations/identity.ts';
 import type { FinishedTrace, Observer, Trace } from '../gateway/trace.ts';
-import type { Health, TargetState } from '../routing/health.ts';
+import type { Health, TargetState } from '../routing/state/health.ts';
 import type { Key } from '../store/store.ts';
 import { inputOf, type UsageRow } from '../store/usage-columns.ts';
 import { conversationsOf, type FinishedPart, type LiveConversation } from './conversations.ts';

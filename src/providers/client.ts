@@ -1,18 +1,17 @@
-// The HTTP client for providers: a pool of connections per origin and connect time-out, proxies from the environment. It follows no
-// redirect, asks for no compression, and sends only the headers of the call.
+// The HTTP client for providers: a pool of connections per origin, connect time-out and way to it (its proxy, its certificates). It follows
+// no redirect, asks for no compression, and sends only the headers of the call.
 import { subscribe } from 'node:diagnostics_channel';
 import type { Socket } from 'node:net';
-import { Agent, buildConnector, EnvHttpProxyAgent, Pool } from 'undici';
 import type { Dispatcher } from 'undici';
 import { FailureError } from '../errors.ts';
 import type { Cancellation } from '../cancellation.ts';
 import type { Clock } from '../clock.ts';
+import type { NetworkConfig } from '../config/config.ts';
 import { joinWriteBatch } from '../write-batch.ts';
-import { racing } from './address-race.ts';
 import type { Authorizer } from './authorizer.ts';
-import { preparing } from './connection.ts';
 import { closedBeforeReply, ProviderExchange, type ProviderCall, type ProviderReply } from './exchange.ts';
-import { nameProxyFailures, readProxies, usesProxy, type Proxies } from './proxy.ts';
+import { type CreateAgent, ownAgents, usualAgents } from './network/agents.ts';
+import { readProxies } from './network/proxy.ts';
 import type { Environment } from '../environment.ts';
 
 // undici publishes the socket right before it writes a request to it.
@@ -37,10 +36,11 @@ export function createProviderClient(options: {
   authorizer?: Authorizer;
 }): ProviderClient {
   const { clock, makeRoom, authorizer } = options;
-  const pools = createPools(readProxies(options.env), clock);
+  const ways = createWays(options.env, clock);
 
   function openAuthorized(call: ProviderCall, cancellation: Cancellation): Promise<ProviderReply> {
     return new Promise((resolve, reject) => {
+      const pools = ways.poolsOf(call.network);
       const destination = pools.destinationOf(call);
       send(destination, call, cancellation, clock, resolve, (error) => {
         const again = (): void => send(destination, call, cancellation, clock, resolve, reject);
@@ -70,9 +70,11 @@ export function createProviderClient(options: {
         ? ready.then((authorized) => openAuthorized(authorized, cancellation))
         : openAuthorized(ready, cancellation);
     },
-    closeIdle: () => pools.renewAll(),
+    closeIdle() {
+      for (const pools of ways.all()) pools.renewAll();
+    },
     async close() {
-      await Promise.all([pools.close(), authorizer?.close()]);
+      await Promise.all([...ways.all().map((pools) => pools.close()), authorizer?.close()]);
     },
   };
 }
@@ -103,9 +105,35 @@ interface Pools {
   close(): Promise<void>;
 }
 
+interface Ways {
+  poolsOf(network: NetworkConfig | undefined): Pools;
+  all(): Pools[];
+}
+
+/** Providers with the same proxy and certificates share connections, also those of a configuration that was read again. */
+function createWays(env: Environment, clock: Clock): Ways {
+  const proxies = readProxies(env);
+  const usual = createPools(usualAgents(proxies, clock));
+  const own = new Map<string, Pools>();
+  const known = new WeakMap<NetworkConfig, Pools>();
+
+  function find(network: NetworkConfig): Pools {
+    const key = JSON.stringify([network.proxy, network.ca]);
+    let pools = own.get(key);
+    if (pools === undefined) own.set(key, (pools = createPools(ownAgents(network, proxies, { clock, env }))));
+    known.set(network, pools);
+    return pools;
+  }
+
+  return {
+    poolsOf: (network) => (network === undefined ? usual : (known.get(network) ?? find(network))),
+    all: () => [usual, ...own.values()],
+  };
+}
+
 const MOST_DESTINATIONS = 1000;
 
-function createPools(proxies: Proxies, clock: Clock): Pools {
+function createPools(createAgent: CreateAgent): Pools {
   const pools = new Map<string, OriginPool>();
   /** Also those that were replaced, until their last request is over. */
   const agents = new Set<Dispatcher>();
@@ -116,9 +144,8 @@ function createPools(proxies: Proxies, clock: Clock): Pools {
     const key = `${connect} ${url.origin}`;
     let pool = pools.get(key);
     if (pool === undefined) {
-      const proxied = usesProxy(url, proxies);
       const create = (): Dispatcher => {
-        const agent = proxied ? proxyAgent(connect, proxies, clock) : directAgent(connect, clock);
+        const agent = createAgent(url, connect);
         agents.add(agent);
         return agent;
       };
@@ -174,27 +201,4 @@ function send(
   const { method, headers, body = null } = call;
   const exchange = new ProviderExchange(call, clock, cancellation, resolve, reject);
   pool.agent.dispatch({ origin, path, method, headers, body }, exchange);
-}
-
-const SETTINGS = { connections: null, pipelining: 1, headersTimeout: 0, bodyTimeout: 0 };
-
-function directAgent(timeout: number, clock: Clock): Dispatcher {
-  const connect = preparing(racing(buildConnector({ timeout }), { clock }));
-  return new Agent({ ...SETTINGS, connect });
-}
-
-function proxyAgent(timeout: number, { httpProxy, httpsProxy, noProxy }: Proxies, clock: Clock): Dispatcher {
-  const tls: buildConnector.BuildOptions = { timeout };
-  return new EnvHttpProxyAgent({
-    ...SETTINGS,
-    httpProxy,
-    httpsProxy,
-    noProxy,
-    connect: racing(buildConnector({ timeout }), { clock }),
-    proxyTls: tls,
-    requestTls: tls,
-    clientFactory: (origin, options) => new Pool(origin, options).compose(nameProxyFailures),
-    factory: (origin, options: Pool.Options) =>
-      new Pool(origin, { ...options, connect: preparing(options.connect as buildConnector.connector) }),
-  });
 }

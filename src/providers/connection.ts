@@ -2,7 +2,7 @@
 // and errors of undici and Node become failures: the message for people, the reason for the log.
 import { descriptorsLeft, isExhaustion } from '../descriptors.ts';
 import type { ProviderFailure } from '../errors.ts';
-import { ProxyFailed } from './proxy.ts';
+import { ProxyFailed } from './network/proxy.ts';
 import type { buildConnector } from 'undici';
 import type { Socket } from 'node:net';
 
@@ -101,7 +101,7 @@ const MESSAGES: Record<string, string> = {
   reset: 'the connection to the provider broke',
   dns: 'the name of the provider could not be resolved',
   unreachable: 'the provider is not reachable',
-  tls: "the provider's certificate could not be verified",
+  tls: "the provider's certificate could not be verified: if a company or you signed it, `ca` of the provider names a file of certificates to trust",
   connect_timeout: 'the provider did not take the connection in time',
   truncated: "the provider's answer ended too early",
   http: 'the provider did not answer with proper HTTP',
@@ -151,19 +151,19 @@ const isUnreadable = (error: Error, code: string): boolean =>
 // eslint-disable-next-line no-control-regex -- a frame of HTTP/2 begins with control bytes
 const SETTINGS_FRAME = /^\0\0.\x04\0\0\0\0\0/s;
 
-function proxyFailure({ status, cause }: ProxyFailed): ProviderFailure {
+function proxyFailure({ place, status, refusal, cause }: ProxyFailed): ProviderFailure {
   if (status === 407) {
     // Not written as a URL: redaction would take out what stands before its @.
-    const message =
-      'the proxy wants a user name and a password: put USER:PASSWORD@ before its host in HTTPS_PROXY or HTTP_PROXY';
+    const message = `the proxy wants a user name and a password: put USER:PASSWORD@ before its host in ${place.name}`;
     return { kind: 'failed', message, reason: 'proxy_auth' };
   }
   if (status !== undefined)
     return { kind: 'failed', message: `the proxy answered ${status} to CONNECT`, reason: 'proxy' };
+  if (refusal !== undefined) return { kind: 'failed', message: `the proxy ${refusal}`, reason: 'proxy' };
   const { kind, reason } = connectionError(cause instanceof Error ? cause : new Error('unknown'), false);
   return {
     kind,
-    message: `the proxy that HTTPS_PROXY or HTTP_PROXY names failed (${reason ?? kind}): start it, or correct or unset the variable`,
+    message: `the proxy that ${place.name} names failed (${reason ?? kind}): ${place.mend}`,
     reason: 'proxy',
   };
 }

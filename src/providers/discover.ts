@@ -62,7 +62,12 @@ export async function listModels(
   const deadline = cancelledAfter(options.timeoutMs);
   let query = outlines[name].firstModels;
   for (let page = 0; page < MAX_PAGES; page += 1) {
-    const value = await askJson(client, { url: url + query, headers }, deadline, options.timeoutMs);
+    const value = await askJson(
+      client,
+      { url: url + query, headers, network: provider.network },
+      deadline,
+      options.timeoutMs,
+    );
     const list = listIn(value);
     if (list === undefined) throw new Error(`${provider.name} did not answer with a list of models`);
     const next = nextModels(value);
@@ -107,14 +112,19 @@ function listHeaders(provider: ProviderConfig): string[] {
 /** The JSON that a provider answers; undefined if it is not JSON. With a `body`, by POST. Rejects as `listModels`. */
 async function askJson(
   client: ProviderClient,
-  { url, headers, body }: { url: string; headers: string[]; body?: object | undefined },
+  {
+    url,
+    headers,
+    body,
+    network,
+  }: Pick<ProviderCall, 'url' | 'headers' | 'network'> & { body?: object | undefined },
   cancellation: Cancellation,
   timeoutMs: number,
 ): Promise<unknown> {
   const timeout = { connect: timeoutMs, firstByte: timeoutMs, idle: timeoutMs, whole: timeoutMs };
   const call: ProviderCall =
     body === undefined
-      ? { url, method: 'GET', headers, stream: false, timeout }
+      ? { url, method: 'GET', headers, stream: false, timeout, network }
       : {
           url,
           method: 'POST',
@@ -122,6 +132,7 @@ async function askJson(
           body: Buffer.from(JSON.stringify(body)),
           stream: false,
           timeout,
+          network,
         };
   const reply = await client.open(call, cancellation);
   const bytes = await readBody(reply.body, MAX_REPLY, 'the list of models is too large');
@@ -191,7 +202,7 @@ export async function readWindows(
   const deadline = cancelledAfter(timeoutMs);
   const headers = listHeaders(provider);
   const ask = (path: string, body?: object) =>
-    askJson(client, { url: origin + path, headers, body }, deadline, timeoutMs);
+    askJson(client, { url: origin + path, headers, body, network: provider.network }, deadline, timeoutMs);
   const found: [unknown, unknown][] = [];
   const server: Server = { get: (path) => ask(path), post: ask, names };
   await Promise.all(

@@ -3,6 +3,7 @@
 import type { Dispatcher } from 'undici';
 import type { Cancellation } from '../cancellation.ts';
 import type { Clock } from '../clock.ts';
+import type { NetworkConfig } from '../config/config.ts';
 import { FailureError, type ProviderFailure } from '../errors.ts';
 import { plural } from '../plural.ts';
 import type { FramingName } from '../protocols/interface/protocol.ts';
@@ -26,6 +27,8 @@ export interface ProviderCall {
   body?: Buffer;
   stream: boolean;
   timeout: Timeouts;
+  /** The provider's own proxy and certificates; undefined: the usual way. */
+  network: NetworkConfig | undefined;
 }
 
 export interface ProviderReply {

@@ -7,6 +7,7 @@ import Agent from 'undici/lib/dispatcher/agent.js';
 import Dispatcher from 'undici/lib/dispatcher/dispatcher.js';
 import EnvHttpProxyAgent from 'undici/lib/dispatcher/env-http-proxy-agent.js';
 import Pool from 'undici/lib/dispatcher/pool.js';
+import ProxyAgent from 'undici/lib/dispatcher/proxy-agent.js';
 
 Object.assign(Dispatcher.prototype, { connect });
-export { Agent, buildConnector, EnvHttpProxyAgent, Pool };
+export { Agent, buildConnector, EnvHttpProxyAgent, Pool, ProxyAgent };

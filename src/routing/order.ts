@@ -1,7 +1,7 @@
 // The order in which targets are tried. Pure: all that decides stands in the candidates.
 import type { RouteConfig } from '../config/config.ts';
 import type { Target } from './catalog.ts';
-import type { TargetState } from './health.ts';
+import type { TargetState } from './state/health.ts';
 import { allCooling } from './refusals.ts';
 
 export interface Candidate {

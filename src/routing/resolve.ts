@@ -5,7 +5,7 @@ import type { ProtocolName } from '../canonical/request.ts';
 import type { Identity } from '../conversations/identity.ts';
 import { checkCapabilities } from './abilities.ts';
 import { admits, type Entry } from './catalog.ts';
-import type { Health } from './health.ts';
+import type { Health } from './state/health.ts';
 import { findEntry, type Names } from './names.ts';
 import type { Affinity } from './affinity.ts';
 import { beforeIn, order, waitForAll, type Candidate } from './order.ts';

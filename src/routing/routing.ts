@@ -3,9 +3,9 @@ import type { Clock } from '../clock.ts';
 import type { Config, ProviderConfig } from '../config/config.ts';
 import { createAffinity, type Affinity, type AffinityListener } from './affinity.ts';
 import { createCatalog, createListing, type ModelEntry } from './catalog.ts';
-import { createLessons, type LessonListener, type Lessons } from './lessons.ts';
+import { createLessons, type LessonListener, type Lessons } from './state/lessons.ts';
 import { createModelInfo } from './model-info.ts';
-import { createHealth, type Health, type SharedHealth } from './health.ts';
+import { createHealth, type Health, type SharedHealth } from './state/health.ts';
 import {
   forgetChanged,
   isBuiltin,

@@ -6,7 +6,7 @@ import type { ModelConfig, ProviderConfig } from '../config/config.ts';
 import { withoutKeys } from '../ids.ts';
 import { PROTOCOL_NAMES, type ProtocolName } from '../canonical/request.ts';
 import { isLoopback } from '../loopback.ts';
-import type { Health } from './health.ts';
+import type { Health } from './state/health.ts';
 import type { ModelInfo } from './model-info.ts';
 import type { Price } from './price.ts';
 

@@ -1,6 +1,6 @@
 // Values that workers share (health, models, conversations), stored for workers that start later.
 import type { Clock } from '../clock.ts';
-import type { SharedHealth } from '../routing/health.ts';
+import type { SharedHealth } from '../routing/state/health.ts';
 import type { Shared } from './channel.ts';
 
 interface Board {

@@ -10,7 +10,7 @@ import { loadDriver } from '../../src/store/sqlite/driver.ts';
 import { createIds, createRequestIds } from '../../src/ids.ts';
 import { Trace } from '../../src/gateway/trace.ts';
 import { createLive, type Live } from '../../src/observe/live.ts';
-import { createHealth } from '../../src/routing/health.ts';
+import { createHealth } from '../../src/routing/state/health.ts';
 import type { Key } from '../../src/store/store.ts';
 import { gateway } from '../helpers/gateway.ts';
 import { usageRow } from '../store/support.ts';

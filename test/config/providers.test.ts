@@ -1,7 +1,7 @@
 import { describe, expect, it, test } from 'vitest';
 import { DEFAULT_TRAITS } from '../../src/canonical/traits.ts';
 import { PROTOCOL_NAMES } from '../../src/canonical/request.ts';
-import { readBaseUrl } from '../../src/config/base-url.ts';
+import { readBaseUrl } from '../../src/config/provider/base-url.ts';
 import { LOCAL_CANDIDATES } from '../../src/config/providers.ts';
 import type { ProviderConfig } from '../../src/config/config.ts';
 import { FLAG_NAMES, readFlag } from '../../src/config/schema/flags.ts';

@@ -8,7 +8,7 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { readProxies, usesProxy } from '../../src/providers/proxy.ts';
+import { readProxies, usesProxy } from '../../src/providers/network/proxy.ts';
 import { ask } from '../helpers/ask.ts';
 import { selfSigned } from '../helpers/certificate.ts';
 import { gateway, provider } from '../helpers/gateway.ts';

@@ -1,7 +1,7 @@
 // What a running gateway says of itself: requests under way, those that ended or were refused. Slow and absent readers cost nothing.
 import { expect, it, onTestFinished } from 'vitest';
 import { createLive, type LiveFrame, type NewRequests } from '../../src/observe/live.ts';
-import { createHealth } from '../../src/routing/health.ts';
+import { createHealth } from '../../src/routing/state/health.ts';
 import { Trace } from '../../src/gateway/trace.ts';
 import type { Key } from '../../src/store/store.ts';
 import { manualClock } from '../helpers/clock.ts';

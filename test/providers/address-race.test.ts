@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { createServer, type AddressInfo, type Socket } from 'node:net';
 import { buildConnector } from 'undici';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { inTurns, racing } from '../../src/providers/address-race.ts';
+import { inTurns, racing } from '../../src/providers/network/address-race.ts';
 import { manualClock } from '../helpers/clock.ts';
 
 const V6: LookupAddress = { address: '100::1', family: 6 };

@@ -27,7 +27,7 @@ afterAll(() => {
 
 function callTo(base: string): ProviderCall {
   const timeout = { connect: 1000, firstByte: 120_000, idle: 300_000, whole: 900_000 };
-  return { url: `${base}/v1/x`, method: 'GET', headers: [], stream: false, timeout };
+  return { url: `${base}/v1/x`, method: 'GET', headers: [], stream: false, timeout, network: undefined };
 }
 
 async function askWith(authorizer: Authorizer, base: string, cancellation = new CancellationSource()) {

@@ -49,7 +49,16 @@ function client(clock: Clock = systemClock): ReturnType<typeof createProviderCli
 
 function call(url: string, changes: Partial<ProviderCall> = {}): ProviderCall {
   const timeout = { connect: 1000, firstByte: 120_000, idle: 300_000, whole: 900_000 };
-  return { url, method: 'POST', headers: [], body: Buffer.from('{}'), stream: true, timeout, ...changes };
+  return {
+    url,
+    method: 'POST',
+    headers: [],
+    body: Buffer.from('{}'),
+    stream: true,
+    timeout,
+    network: undefined,
+    ...changes,
+  };
 }
 
 async function failureOf(reply: Promise<unknown>): Promise<ProviderFailure> {

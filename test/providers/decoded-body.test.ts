@@ -14,7 +14,7 @@ async function replyTo(script: Script): Promise<ReplyBody> {
   const client = createProviderClient({ clock: systemClock, env: {} });
   const timeout = { connect: 1000, firstByte: 5000, idle: 5000, whole: 5000 };
   const reply = await client.open(
-    { url: `${provider.url}/v1/x`, method: 'GET', headers: [], stream: true, timeout },
+    { url: `${provider.url}/v1/x`, method: 'GET', headers: [], stream: true, timeout, network: undefined },
     new CancellationSource(),
   );
   return reply.body;

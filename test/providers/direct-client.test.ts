@@ -29,6 +29,7 @@ async function ask(
     headers,
     stream: false,
     timeout,
+    network: undefined,
     ...(body && { body }),
   } as const;
   const reply = await createDirectClient().open(call, cancellation);

@@ -33,6 +33,7 @@ async function answers(
         body: Buffer.from('{}'),
         stream: true,
         timeout,
+        network: undefined,
       },
       new CancellationSource(),
     );

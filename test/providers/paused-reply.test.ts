@@ -21,7 +21,7 @@ async function openReply(): Promise<{ body: ReplyBody; peer: Socket }> {
   const client = createProviderClient({ clock: systemClock, env: {} });
   const timeout = { connect: 5000, firstByte: 5000, idle: 30_000, whole: 30_000 };
   const { body } = await client.open(
-    { url: `${provider.url}/v1/x`, method: 'GET', headers: [], stream: true, timeout },
+    { url: `${provider.url}/v1/x`, method: 'GET', headers: [], stream: true, timeout, network: undefined },
     new CancellationSource(),
   );
   if (peer === undefined) throw new Error('nothing was asked');

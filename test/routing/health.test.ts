@@ -2,8 +2,8 @@ import fc from 'fast-check';
 import { describe, expect, it, test } from 'vitest';
 import type { FailureKind, ProviderFailure } from '../../src/errors.ts';
 import { FAILURES } from '../../src/failures.ts';
-import { coolDown, createHealth } from '../../src/routing/health.ts';
-import type { HealthTicket, Health } from '../../src/routing/health.ts';
+import { coolDown, createHealth } from '../../src/routing/state/health.ts';
+import type { HealthTicket, Health } from '../../src/routing/state/health.ts';
 import { fakeClock } from './fixtures.ts';
 import type { FakeClock } from './fixtures.ts';
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { DEFAULT_TRAITS } from '../../src/canonical/traits.ts';
-import { createLessons, type Lesson, type Lessons } from '../../src/routing/lessons.ts';
+import { createLessons, type Lesson, type Lessons } from '../../src/routing/state/lessons.ts';
 import type { Refusal } from '../../src/protocols/refusals/refusal.ts';
 import type { Target } from '../../src/routing/targets.ts';
 import { manualClock } from '../helpers/clock.ts';

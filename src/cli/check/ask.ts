@@ -101,6 +101,7 @@ export async function ask(
       body: Buffer.from(JSON.stringify(body)),
       stream: request.stream,
       timeout: provider.timeout,
+      network: provider.network,
     },
     NEVER_CANCELLED,
   );

@@ -11,7 +11,7 @@ import { type Context } from '../context.ts';
 import { clean, createStyle, printJson, printLines, widthOf, type Style } from '../ui/style.ts';
 import { wrapText } from '../ui/table.ts';
 import type { States } from '../inventory.ts';
-import type { Lessons } from '../../routing/lessons.ts';
+import type { Lessons } from '../../routing/state/lessons.ts';
 import { isObject, type JsonObject } from '../../canonical/json.ts';
 import type { Inbound } from '../../gateway/inbound/read-request.ts';
 

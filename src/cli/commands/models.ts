@@ -4,7 +4,7 @@ import type { ModelEntry } from '../../routing/catalog.ts';
 import type { Context } from '../context.ts';
 import { clean, createStyle, formatShort, printJson, printLines, widthOf } from '../ui/style.ts';
 import type { Inventory, States } from '../inventory.ts';
-import type { Lesson } from '../../routing/lessons.ts';
+import type { Lesson } from '../../routing/state/lessons.ts';
 import { table, wrapText, type Cell } from '../ui/table.ts';
 
 export function defineModels(models: Command, context: Context): void {

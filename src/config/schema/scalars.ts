@@ -160,6 +160,25 @@ export const HEADER_VALUE = text(
   /^[\t\x20-\x7e\x80-\xff]*$/,
 );
 
+const PROXY_SCHEMES = new Set(['http:', 'https:', 'socks5:', 'socks5h:']);
+
+/** The URL of a proxy, or `off`. Both kinds of socks5 leave the name of the provider to the proxy. */
+export const PROXY: Rule<string> = {
+  wrong: 'is not a proxy',
+  right: 'write http://, https:// or socks5:// with HOST:PORT (USER:PASSWORD@ before it), or off',
+  read(value) {
+    if (value === 'off' || value === false) return 'off';
+    if (typeof value !== 'string' || !URL.canParse(value.trim())) return undefined;
+    const url = new URL(value.trim());
+    const isBare = url.search + url.hash === '' && ['', '/'].includes(url.pathname);
+    const isReadable = !/%(?![\da-f]{2})/i.test(url.username + url.password);
+    const isKnown = PROXY_SCHEMES.has(url.protocol) && url.hostname !== '';
+    return isKnown && isBare && isReadable ? url.href : undefined;
+  },
+};
+
+export const FILE = text('is not a file', 'write its path (relative to this file)', /\S/);
+
 /** The key becomes the value of a header: spaces around it are removed, control characters inside are invalid. */
 export const API_KEY: Rule<string> = {
   wrong: 'is not a key',

@@ -17,11 +17,11 @@ const FAULTS: Readonly<Record<string, string>> = {
 };
 
 /** The content without the line break at its end. Never waits: what is no regular file, such as a pipe, is not opened. */
-export function readSecretFile(file: string): Secret {
+export function readFileValue(file: string, most = MOST_BYTES): Secret {
   try {
     const stat = statSync(file);
     if (!stat.isFile()) return { fault: 'is not a file' };
-    if (stat.size > MOST_BYTES) return { fault: `is larger than ${MOST_BYTES} bytes` };
+    if (stat.size > most) return { fault: `is larger than ${most} bytes` };
     const text = readFileSync(file, 'utf8')
       .replace(/^\ufeff/, '')
       .replace(/[\r\n]+$/, '');
@@ -45,7 +45,7 @@ export function readVariable(env: Environment, name: string): Variable {
   if (own !== '') return { text: own };
   const file = valueIn(env, `${name}_FILE`).trim();
   if (file === '') return { text: '' };
-  const read = readSecretFile(file);
+  const read = readFileValue(file);
   return 'text' in read ? read : { text: '', fault: `${name}_FILE names a file that ${read.fault}` };
 }
 

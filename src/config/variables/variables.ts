@@ -3,7 +3,7 @@
 import { resolve } from 'node:path';
 import { formatPath, type ConfigFault, type Path } from '../config.ts';
 import type { Environment } from '../../environment.ts';
-import { readSecretFile, readVariable } from './secret-files.ts';
+import { readFileValue, readVariable } from './secret-files.ts';
 
 export interface Interpolated {
   value: unknown;
@@ -42,7 +42,7 @@ export function fileNamed(name: string): string | undefined {
 function read(name: string, env: Environment, folder: string): { text: string; fault?: string } {
   const file = fileNamed(name);
   if (file === undefined) return readVariable(env, name);
-  const found = readSecretFile(resolve(folder, file));
+  const found = readFileValue(resolve(folder, file));
   return 'text' in found ? found : { text: '', fault: `the file ${file} ${found.fault}` };
 }
 

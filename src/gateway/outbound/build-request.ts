@@ -12,7 +12,7 @@ import type { PauseTurn } from '../../protocols/interface/features.ts';
 import type { ReverseMapping } from '../../canonical/reverse-mapping.ts';
 import { protocols } from '../../protocols/registry.ts';
 import { fitBody } from '../../protocols/shared/relay/fit.ts';
-import type { Lessons } from '../../routing/lessons.ts';
+import type { Lessons } from '../../routing/state/lessons.ts';
 import { requestBytes } from '../../protocols/json/raw-json.ts';
 import { authHeaders } from '../../protocols/outlines.ts';
 import { framings } from '../../providers/framings.ts';

@@ -46,6 +46,7 @@ export async function deleteAtProvider(
           headers: headersFor(provider, protocol.name, false),
           stream: false,
           timeout: { ...provider.timeout, whole: TIMEOUT_MS },
+          network: provider.network,
         },
         cancellation,
       );

@@ -4,7 +4,7 @@ import { FailureError, type ProviderFailure } from '../../errors.ts';
 import type { Logger } from '../../log.ts';
 import { redact } from '../../providers/redact.ts';
 import type { Target } from '../../routing/catalog.ts';
-import type { HealthTicket } from '../../routing/health.ts';
+import type { HealthTicket } from '../../routing/state/health.ts';
 import { MAX_ATTEMPTS } from '../../routing/resolve.ts';
 import type { Trace } from '../trace.ts';
 import { type AskOptions, type AskDeps, type Asking, figuresOf, passOver } from './asking.ts';

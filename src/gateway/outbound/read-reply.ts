@@ -109,5 +109,6 @@ export function callOf(
   trace: Trace,
 ): ProviderCall {
   const headers = trace.spans === undefined ? own : withContext(own, trace);
-  return { url, method: 'POST', headers, body: bytes, stream, timeout: target.provider.timeout };
+  const { timeout, network } = target.provider;
+  return { url, method: 'POST', headers, body: bytes, stream, timeout, network };
 }

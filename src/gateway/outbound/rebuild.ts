@@ -2,7 +2,7 @@
 import { LEAST_OUTPUT, type ProviderFailure, GatewayError } from '../../errors.ts';
 import { redact } from '../../providers/redact.ts';
 import type { Target } from '../../routing/catalog.ts';
-import type { HealthTicket } from '../../routing/health.ts';
+import type { HealthTicket } from '../../routing/state/health.ts';
 import { type Asking, passOver, figuresOf } from './asking.ts';
 import { type BuildOptions, type BuiltRequest, buildRequest } from './build-request.ts';
 import type { RequestFigures } from './fallback-error.ts';

@@ -1,7 +1,7 @@
 // A request that a provider refused for its form: it is built anew as the words say, and what they teach is kept once that has helped.
 import { FailureError, type ProviderFailure } from '../../errors.ts';
 import { readRefusal } from '../../protocols/refusals/read-refusal.ts';
-import type { Lesson } from '../../routing/lessons.ts';
+import type { Lesson } from '../../routing/state/lessons.ts';
 import type { Asking } from './asking.ts';
 import type { BuiltRequest } from './build-request.ts';
 import { buildNext } from './rebuild.ts';

@@ -6,7 +6,7 @@ import type { Observer } from '../../gateway/trace.ts';
 import { servedPath } from '../../protocols/interface/endpoint.ts';
 import { allProtocols } from '../../protocols/registry.ts';
 import type { Target } from '../../routing/catalog.ts';
-import type { TargetState } from '../../routing/health.ts';
+import type { TargetState } from '../../routing/state/health.ts';
 import type { Routing } from '../../routing/routing.ts';
 import { labels, written, type Family, Histogram, type HistogramFamily } from './exposition.ts';
 import { createRequestSeries } from './request-series.ts';

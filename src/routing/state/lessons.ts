@@ -1,11 +1,11 @@
 // What refusals taught of targets: traits beside those of the configuration, for a protocol. Bounded, forgotten after a day and when the
 // configuration changes; workers share it.
-import type { ProtocolName } from '../canonical/request.ts';
-import type { Traits } from '../canonical/traits.ts';
-import type { Clock } from '../clock.ts';
-import { teach } from '../protocols/refusals/teach.ts';
-import type { Refusal } from '../protocols/refusals/refusal.ts';
-import type { Target } from './targets.ts';
+import type { ProtocolName } from '../../canonical/request.ts';
+import type { Traits } from '../../canonical/traits.ts';
+import type { Clock } from '../../clock.ts';
+import { teach } from '../../protocols/refusals/teach.ts';
+import type { Refusal } from '../../protocols/refusals/refusal.ts';
+import type { Target } from '../targets.ts';
 
 /** A target's traits that its refusals taught, and the words. */
 export interface Lesson {

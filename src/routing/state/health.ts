@@ -1,8 +1,8 @@
 // The health of targets: cool-downs after rate limits, circuit breakers, times to first byte. It refuses no request; routing orders
 // targets by it, and the gateway calls `begin` before it contacts a target.
-import type { Clock } from '../clock.ts';
-import type { ProviderFailure } from '../errors.ts';
-import { FAILURES } from '../failures.ts';
+import type { Clock } from '../../clock.ts';
+import type { ProviderFailure } from '../../errors.ts';
+import { FAILURES } from '../../failures.ts';
 
 /** One contact with a target. The first of its ends counts, further ones do nothing. */
 export interface HealthTicket {

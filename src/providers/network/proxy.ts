@@ -1,9 +1,9 @@
 // Proxies from the environment: which provider is reached through one, and errors that name the proxy as their cause.
 import { BlockList, isIP } from 'node:net';
 import type { Dispatcher } from 'undici';
-import { ConfigError } from '../config/config.ts';
-import { isLoopback } from '../loopback.ts';
-import type { Environment } from '../environment.ts';
+import { ConfigError } from '../../config/config.ts';
+import { isLoopback } from '../../loopback.ts';
+import type { Environment } from '../../environment.ts';
 
 /** In the form of undici's options. */
 export interface Proxies {
@@ -78,27 +78,57 @@ export function usesProxy(
   return (protocol === 'https:' ? httpsProxy : httpProxy) !== undefined;
 }
 
-/** The proxy failed, not the provider behind it. `status`: its answer to CONNECT; undefined if it was not reached. */
+/** Where the address of a proxy stands, for the words of its failures. */
+interface ProxyPlace {
+  name: string;
+  mend: string;
+}
+
+export const ENVIRONMENT: ProxyPlace = {
+  name: 'HTTPS_PROXY or HTTP_PROXY',
+  mend: 'start it, or correct or unset the variable',
+};
+export const OWN_PROXY: ProxyPlace = {
+  name: 'proxy of the provider',
+  mend: 'start it, or correct its address',
+};
+
+interface ProxyFailure {
+  /** The proxy's answer to CONNECT. */
+  status?: number;
+  /** What the proxy did, in other words than a status. */
+  refusal?: string;
+  /** The proxy was not reached. */
+  cause?: Error;
+}
+
+/** The proxy failed, not the provider behind it. */
 export class ProxyFailed extends Error {
+  readonly place: ProxyPlace;
   readonly status: number | undefined;
-  constructor(status?: number, cause?: Error) {
+  readonly refusal: string | undefined;
+  constructor(place: ProxyPlace, { status, refusal, cause }: ProxyFailure) {
     super('the proxy failed', { cause });
+    this.place = place;
     this.status = status;
+    this.refusal = refusal;
   }
 }
 
 /** Turns failures of the connections to a proxy into ProxyFailed. */
-export const nameProxyFailures: Dispatcher.DispatcherComposeInterceptor = (dispatch) => (options, handler) =>
-  dispatch(options, {
-    onRequestStart: (controller, context) => handler.onRequestStart?.(controller, context),
-    onRequestUpgrade(controller, status, headers, socket) {
-      if (status === 200) {
-        handler.onRequestUpgrade?.(controller, status, headers, socket);
-        return;
-      }
-      socket.on('error', () => undefined).destroy();
-      handler.onResponseError?.(controller, new ProxyFailed(status));
-    },
-    onResponseError: (controller, error) =>
-      handler.onResponseError?.(controller, new ProxyFailed(undefined, error)),
-  });
+export function nameProxyFailures(place: ProxyPlace): Dispatcher.DispatcherComposeInterceptor {
+  return (dispatch) => (options, handler) =>
+    dispatch(options, {
+      onRequestStart: (controller, context) => handler.onRequestStart?.(controller, context),
+      onRequestUpgrade(controller, status, headers, socket) {
+        if (status === 200) {
+          handler.onRequestUpgrade?.(controller, status, headers, socket);
+          return;
+        }
+        socket.on('error', () => undefined).destroy();
+        handler.onResponseError?.(controller, new ProxyFailed(place, { status }));
+      },
+      onResponseError: (controller, error) =>
+        handler.onResponseError?.(controller, new ProxyFailed(place, { cause: error })),
+    });
+}

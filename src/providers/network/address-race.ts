@@ -4,7 +4,7 @@
 import { lookup as systemLookup, type LookupAddress } from 'node:dns';
 import { isIP } from 'node:net';
 import type { buildConnector } from 'undici';
-import type { Clock } from '../clock.ts';
+import type { Clock } from '../../clock.ts';
 
 const NEXT_MS = 250;
 

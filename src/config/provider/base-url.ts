@@ -1,5 +1,5 @@
 // The base URL of a provider as people have it: from an official SDK's settings, from a server's start, or copied with its endpoint.
-import type { ProtocolName } from '../canonical/request.ts';
+import type { ProtocolName } from '../../canonical/request.ts';
 
 type BaseUrl = { urlFor: (protocol: ProtocolName) => string } | { fault: string };
 
