@@ -13,6 +13,7 @@ import { createRouting, type Routing } from '../../src/routing/routing.ts';
 import { load } from '../config/folder.ts';
 import { CORPUS } from '../fixtures/corpus.ts';
 import { INTENTS } from './intents.ts';
+import { unnamedOfRelay, unnamedOfTranslation } from './named.ts';
 import { HOSTS } from './stubs/hosts.ts';
 import { LOCAL } from './stubs/local.ts';
 import { MAKERS } from './stubs/makers.ts';
@@ -36,6 +37,8 @@ export interface Outcome extends Case {
   /** `impossible`: no form would give it. */
   result: 'passed' | 'impossible' | Kind | 'refused by the gateway';
   words: string;
+  /** What differs from the client's request, and is not named. */
+  unnamed: readonly string[];
 }
 
 const recordings = (protocol: ProtocolName): [string, (typeof CORPUS)[number][1]][] =>
@@ -74,7 +77,7 @@ export function outcomes(): Outcome[] {
 
 function tried(one: Case, routing: Routing): Outcome {
   const inbound = readRequest(ownArrival(protocols[one.protocol]), Buffer.from(JSON.stringify(one.body)));
-  const blank = { ...one, sent: undefined, words: '', way: 'translated' as const };
+  const blank = { ...one, sent: undefined, words: '', way: 'translated' as const, unnamed: [] };
   let built: BuiltRequest;
   try {
     built = sentFor(one, inbound, routing);
@@ -88,7 +91,22 @@ function tried(one: Case, routing: Routing): Outcome {
   const headers = Object.fromEntries(pairs(built.headers));
   const rule = refusedBy(one.stub, { path: built.protocol.provider.path, headers, body: sent });
   const refused = isImpossible(one, inbound) ? 'impossible' : rule?.kind;
-  return { ...one, way, sent, result: refused ?? 'passed', words: rule?.answer.body ?? '' };
+  const differing = (built.crossing ? unnamedOfTranslation : unnamedOfRelay)({
+    client: one.protocol,
+    asked: one.body,
+    provider: built.protocol.name,
+    sent,
+    names: [...built.dropped, ...built.changed],
+    thinksByDefault: built.target.traits.thinksByDefault,
+  });
+  return {
+    ...one,
+    way,
+    sent,
+    result: refused ?? 'passed',
+    words: rule?.answer.body ?? '',
+    unnamed: differing,
+  };
 }
 
 function sentFor({ headers, protocol }: Case, inbound: Inbound, routing: Routing): BuiltRequest {

@@ -22,6 +22,10 @@ function listed(result: Outcome['result'], way: Way): string {
     .join('\n');
 }
 
+function shownUnnamed({ stub, protocol, asks, unnamed }: Outcome): string {
+  return `${stub.provider}/${stub.model}, ${protocol}: ${asks}: ${unnamed.join(', ')}`;
+}
+
 describe('what a provider refuses is not sent to it', () => {
   it.each(KINDS.flatMap((kind) => (['translated', 'relayed'] as const).map((way) => [kind, way] as const)))(
     '%s, %s',
@@ -32,6 +36,11 @@ describe('what a provider refuses is not sent to it', () => {
 
   it('and the gateway itself refuses nothing that a model could be given', () => {
     expect(listed('refused by the gateway', 'translated')).toBe('');
+  });
+
+  it.each(['translated', 'relayed'] as const)('and what differs from the request is named, %s', (way) => {
+    const unnamed = all().filter((one) => one.way === way && one.unnamed.length > 0);
+    expect(unnamed.map(shownUnnamed).join('\n')).toBe('');
   });
 
   it('over a matrix that does not shrink', () => {

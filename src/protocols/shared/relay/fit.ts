@@ -63,7 +63,7 @@ export function fitBody(
 
 interface Notes extends Fitting {
   edits: PathEdit[];
-  /** One for each path and effect, however many elements it concerns. */
+  /** One for each path, effect and reason, however many elements it concerns. */
   warnings: Map<string, Warning>;
 }
 
@@ -72,7 +72,7 @@ function createNotes(value: JsonObject, traits: Traits, isKnown: boolean): Notes
   const warnings = new Map<string, Warning>();
   const warn = (effect: Warning['effect'], path: Path, detail: string): void => {
     const name = shown(path);
-    const key = `${effect} ${name}`;
+    const key = `${effect} ${name} ${detail}`;
     if (!warnings.has(key)) warnings.set(key, { effect, field: { path: name }, detail });
   };
   return {
