@@ -12,6 +12,8 @@ import {
 export interface AttemptDetail {
   target: string;
   protocol: string;
+  /** The number of the provider's key, where it has several. */
+  provider_key?: number;
   /** Of the provider. Absent: there was no answer. */
   status?: number;
   /** What failed: an error kind and, if known, its reason. Absent: this target answered, or was asked last. */
@@ -127,9 +129,17 @@ function parse(text: string): Record<string, unknown> {
 }
 
 function isAttempt(value: unknown): value is AttemptDetail {
-  const { target, protocol, status, error, message, ms } = Object(value) as Record<string, unknown>;
+  const {
+    target,
+    protocol,
+    provider_key: key,
+    status,
+    error,
+    message,
+    ms,
+  } = Object(value) as Record<string, unknown>;
   const isText = (member: unknown): boolean => member === undefined || typeof member === 'string';
-  const isNumber = status === undefined || typeof status === 'number';
+  const isNumber = [status, key].every((member) => member === undefined || typeof member === 'number');
   const isComplete = typeof target === 'string' && typeof protocol === 'string' && typeof ms === 'number';
   return isComplete && isNumber && isText(error) && isText(message);
 }

@@ -240,6 +240,10 @@ export const Request = z.object({
         z.object({
           target: z.string(),
           protocol: z.string(),
+          provider_key: z
+            .int()
+            .optional()
+            .meta({ description: "The number of the provider's key, if it has several" }),
           status: z.int().optional(),
           error: z.string().optional(),
           message: z.string().optional(),

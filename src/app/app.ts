@@ -271,10 +271,11 @@ function createParts(options: AppOptions, traces: TraceExporter | undefined): Pa
 /** Routing, and what else the workers of a gateway tell each other. */
 function createShared({ config, clock, peers }: AppOptions): Pick<Parts['deps'], 'routing' | 'beginnings'> {
   const onHealth = peers && ((key: string, shared: SharedHealth) => peers.share('health', key, shared));
+  const onKey = peers && ((id: string, shared: SharedHealth) => peers.share('keys', id, shared));
   const onLesson = peers && ((key: string, lesson: Lesson) => peers.share('lessons', key, lesson));
   const onAffinity = peers && ((lane: string, last: LastTarget) => peers.share('affinity', lane, last));
   return {
-    routing: createRouting({ config, clock, onHealth, onLesson, onAffinity }),
+    routing: createRouting({ config, clock, onHealth, onKey, onLesson, onAffinity }),
     beginnings: createBeginnings(peers && ((begun, shared) => peers.share('beginnings', begun, shared))),
   };
 }

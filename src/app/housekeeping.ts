@@ -27,6 +27,7 @@ export function createAdopter({
 }: Parts): Parameters<Peers['onShared']>[0] {
   const adopt = {
     health: (key, value) => routing.health.adopt(key, value as SharedHealth),
+    keys: (id, value) => routing.keys.adopt(id, value as SharedHealth),
     lessons: (_, value) => routing.lessons.adopt(value as Lesson),
     affinity: (lane, value) => routing.adoptAffinity(lane, value as LastTarget),
     beginnings: (begun, value) => beginnings.adopt(begun, value as SharedBeginning),

@@ -85,6 +85,8 @@ export interface ProviderConfig {
   baseUrls: Partial<Record<ProtocolName, string>>;
   /** undefined: requests carry no key. */
   apiKey: string | undefined;
+  /** All keys where there are several, `apiKey` first. Each cools down by itself. */
+  apiKeys?: readonly string[] | undefined;
   /** The source of the key: a variable of the environment, or a path in the file. */
   keyFrom?: string | undefined;
   /** The header that carries the key. `protocol`: the protocol's usual one (chat: bearer, messages: x-api-key). */

@@ -168,11 +168,19 @@ function providerValues(provider: ProviderConfig, reader: Reader): EffectiveValu
 const VISIBLE_LENGTH = 6;
 const LONG_KEY = 24;
 
-function keyValue({ name, apiKey, keyFrom }: ProviderConfig, reader: Reader): EffectiveValue {
+const hiddenKey = (key: string): string =>
+  key.length < LONG_KEY ? 'set' : `set (${key.slice(0, VISIBLE_LENGTH)}…)`;
+
+function keyValue({ name, apiKey, apiKeys, keyFrom }: ProviderConfig, reader: Reader): EffectiveValue {
   const path = ['providers', name, 'api_key'];
   const key = formatPath(path);
   if (apiKey === undefined) return { key, value: 'none', ...DEFAULT };
-  const hidden = apiKey.length < LONG_KEY ? 'set' : `set (${apiKey.slice(0, VISIBLE_LENGTH)}…)`;
+  if (apiKeys !== undefined)
+    return {
+      ...reader.row(path, null),
+      value: `${apiKeys.length} keys, ${apiKeys.map(hiddenKey).join(', ')}`,
+    };
+  const hidden = hiddenKey(apiKey);
   const given = reader.given(path);
   if (given === undefined) return { key, value: hidden, source: 'environment', where: keyFrom ?? null };
   const variable = typeof given === 'string' && /^\$\{[^}]*\}$/.test(given.trim()) ? `${given.trim()}, ` : '';

@@ -26,13 +26,14 @@ export function loadConfig(options: LoadOptions): Config {
   const found = findFile(options);
   if (found === undefined) return withoutFile(options);
   const source = readFound(found, options);
-  const { file, faults, unset, wrong, secret, variables } = readValues(source, options.env);
+  const { file, faults, unset, spared, wrong, secret, variables } = readValues(source, options.env);
   const providers: ProviderConfig[] = [];
   const reasons = new Map([...unset].map(([name, missing]) => [name, reasonOf(missing)]));
   const unusable = new Set([...unset.keys(), ...wrong.providers.names]);
-  const warnings = [...reasons].map(([name, why]) => `provider ${name} is left out: ${why}`);
+  const warnings = [...spared, ...[...reasons].map(([name, why]) => `provider ${name} is left out: ${why}`)];
   for (const [name, given] of Object.entries(file.providers ?? {})) {
-    const read = variables(['providers', name, 'api_key']);
+    const path = ['providers', name, 'api_key'];
+    const read = [...variables(path), ...(given.api_key ?? []).flatMap((_, at) => variables([...path, at]))];
     const resolved = resolveProvider(name, given, {
       env: options.env,
       folder: dirname(source.path),
@@ -112,6 +113,8 @@ interface Values {
   faults: ConfigFault[];
   /** What each provider lacks that lacks something. */
   unset: ReadonlyMap<string, Unset>;
+  /** Warnings of keys that are left out, beside others of their provider. */
+  spared: readonly string[];
   wrong: Wrong;
   secret: Interpolated['secret'];
   variables: Interpolated['variables'];
@@ -126,7 +129,8 @@ function readValues(source: Source, env: Environment): Values {
   const { value, missing, secret, variables, faults: open } = interpolate(source.value, env, folder);
   const unset = new Map<string, Unset>();
   const faults: ConfigFault[] = [...open];
-  for (const { path: where, name, fault } of missing) {
+  const { others, spared } = spareKeys(value, missing);
+  for (const { path: where, name, fault } of others) {
     const [section, provider] = where;
     if (section === 'providers' && typeof provider === 'string') {
       const lacks = unset.get(provider) ?? { names: [], faults: [] };
@@ -136,16 +140,43 @@ function readValues(source: Source, env: Environment): Values {
     } else faults.push({ path: where, message: unreadable(name, fault) });
   }
   const read = readSchema(value);
-  const empty = new Set(missing.map((item) => formatPath(item.path)));
+  const empty = new Set(others.map((item) => formatPath(item.path)));
   if ('faults' in read) faults.push(...read.faults.filter((fault) => !empty.has(formatPath(fault.path))));
   const broken = [...faults, ...('faults' in read ? read.faults : [])].map(({ path }) => path);
   const wrong = wrongIn(broken);
   if ('file' in read && broken.length === 0 && unset.size === 0)
-    return { file: read.file, faults, unset, wrong, secret, variables };
+    return { file: read.file, faults, unset, spared, wrong, secret, variables };
   const paths = [...broken, ...[...unset.keys()].map((name) => ['providers', name])];
   const rest = readSchema(withoutPaths(value as Tree, paths));
   if ('faults' in rest) throw new ConfigError(source.lines([...faults, ...rest.faults]));
-  return { file: rest.file, faults, unset, wrong, secret, variables };
+  return { file: rest.file, faults, unset, spared, wrong, secret, variables };
+}
+
+/** Of several keys, one that is not set is left out alone. Takes it out of `value`, and out of what is missing. */
+function spareKeys(
+  value: unknown,
+  missing: Interpolated['missing'],
+): { others: Interpolated['missing']; spared: string[] } {
+  const isKey = ({ path: [section, , member, at] }: Interpolated['missing'][number]): boolean =>
+    section === 'providers' && member === 'api_key' && typeof at === 'number';
+  let others = missing;
+  const spared: string[] = [];
+  for (const name of new Set(missing.filter(isKey).map(({ path }) => String(path[1])))) {
+    const lacking = missing.filter((each) => isKey(each) && each.path[1] === name);
+    const entry = (value as { providers: Record<string, { api_key: unknown[] }> }).providers[name];
+    const gone = new Set(lacking.map(({ path }) => path[3]));
+    if (entry === undefined || gone.size === entry.api_key.length) continue;
+    entry.api_key = entry.api_key.filter((_, at) => !gone.has(at));
+    others = others.filter((each) => !lacking.includes(each));
+    const why = reasonOf(unsetOf(lacking));
+    spared.push(`provider ${name}: one of its keys is left out: ${why}`);
+  }
+  return { others, spared };
+}
+
+function unsetOf(missing: Interpolated['missing']): Unset {
+  const names = missing.filter(({ fault }) => fault === undefined).map(({ name }) => name);
+  return { names, faults: missing.flatMap(({ fault }) => fault ?? []) };
 }
 
 function unreadable(name: string, fault: string | undefined): string {

@@ -56,7 +56,8 @@ export function resolveProvider(
   if (faults.length > 0) return { faults };
 
   const from = variables.length > 0 ? variables.join(' and ') : `providers.${name}.api_key`;
-  const key = given.api_key === undefined ? presetKey(preset, env) : { value: given.api_key, from };
+  const [first, ...more] = new Set(given.api_key);
+  const key = first === undefined ? presetKey(preset, env) : { value: first, from };
   // The user's own service under a known name may need no key.
   const keyless = preset === undefined || preset.keys.length === 0 || given.base_url !== undefined;
   if (key.value === undefined && !keyless) return { leftOut: key.reason ?? 'it has no key' };
@@ -66,6 +67,7 @@ export function resolveProvider(
     protocols: endpoints.protocols,
     baseUrls: endpoints.baseUrls,
     apiKey: key.value,
+    ...(first !== undefined && more.length > 0 && { apiKeys: [first, ...more] }),
     ...(key.from !== undefined && { keyFrom: key.from }),
     headers: given.headers ?? {},
     ...(network.config !== undefined && { network: network.config }),

@@ -10,6 +10,7 @@ import { readRequest, type Arrival, type Inbound } from './inbound/read-request.
 import { resolveReferences } from './inbound/stored-references.ts';
 import { ClientGone, type Exchange, type GatewayDeps } from './exchange.ts';
 import { buildRequest } from './outbound/build-request.ts';
+import { keyed } from './outbound/rebuild.ts';
 
 const TIMEOUT_MS = 5000;
 const MAX_REPLY = 64 * 1024;
@@ -50,7 +51,10 @@ export async function countTokens(
     async function ask(request: Inbound, to: Target): Promise<Buffer | undefined> {
       if (protocolFor(to, protocol.name) !== protocol.name) return undefined;
       try {
-        const built = buildRequest(request, to, { forwarded, strict: false, references });
+        const usual = buildRequest(request, to, { forwarded, strict: false, references });
+        const providerKey = deps.routing.keys.use(to);
+        const built = providerKey === undefined ? usual : keyed(usual, providerKey);
+        providerKey?.abandoned();
         const reply = await deps.client.open(
           {
             url: built.url,

@@ -36,12 +36,16 @@ export interface Contact {
   readonly dropped: readonly string[];
   /** Fields whose form was changed, each as `path: how`. */
   readonly changed: readonly string[];
+  /** The provider's key, where it has several. */
+  readonly providerKey?: { readonly number: number };
 }
 
 /** A contact without an answer. `message` is redacted. */
 interface FailedContact {
   readonly target: Target;
   readonly protocol: Protocol;
+  /** The number of the provider's key, where it has several. */
+  readonly key: number | undefined;
   readonly status: number | undefined;
   readonly kind: ProviderFailure['kind'];
   readonly reason: string | undefined;

@@ -32,6 +32,7 @@ function fieldsOf(trace: FinishedTrace) {
     first_byte_ms: trace.firstByteMs === null ? undefined : Math.round(trace.firstByteMs),
     ms: Math.round(trace.durationMs),
     attempts: trace.attempts > 1 ? trace.attempts : undefined,
+    provider_key: contact?.providerKey?.number,
     upstream_id: loggedId(trace.upstreamId, trace),
     reply_id: trace.replyIds?.ours,
     upstream_reply_id: loggedId(trace.replyIds?.theirs, trace),

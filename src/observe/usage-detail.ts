@@ -29,6 +29,7 @@ export function detailOf(trace: FinishedTrace): string | null {
     outcome.lost === undefined &&
     outcome.repaired === undefined &&
     message === undefined &&
+    contact?.providerKey === undefined &&
     estimatedInput === undefined;
   if (!onlyFields) return write(trace);
   if (contact === undefined || contact.dropped.length + contact.changed.length === 0) return null;
@@ -74,14 +75,15 @@ function describe(trace: FinishedTrace, bounds: Bounds): RequestDetail {
 /** The attempts of a request; empty if its first contact answered. */
 function attemptsOf(trace: FinishedTrace, bounds: Bounds): AttemptDetail[] {
   const { failures, contact, contacts, contactedAt, startedAt, durationMs, message } = trace;
-  if (failures.length === 0) return [];
+  if (failures.length === 0 && contact?.providerKey === undefined) return [];
   const attempts = failures.map((failure): AttemptDetail => {
-    const { target, protocol, status, kind, reason, ms } = failure;
+    const { target, protocol, key, status, kind, reason, ms } = failure;
     const attempt: AttemptDetail = {
       target: cut(target.key, bounds.name),
       protocol: protocol.name,
       ms: round(ms),
     };
+    if (key !== undefined) attempt.provider_key = key;
     if (status !== undefined) attempt.status = status;
     attempt.error = reason === undefined || reason === 'status' ? kind : `${kind}: ${reason}`;
     // The message of a single attempt is in the message of the request.
@@ -91,7 +93,13 @@ function attemptsOf(trace: FinishedTrace, bounds: Bounds): AttemptDetail[] {
   });
   if (contact === undefined || contacts <= failures.length) return attempts;
   const ms = round(startedAt + durationMs - contactedAt);
-  return [...attempts, { target: cut(contact.target.key, bounds.name), protocol: contact.protocol.name, ms }];
+  const last: AttemptDetail = {
+    target: cut(contact.target.key, bounds.name),
+    protocol: contact.protocol.name,
+    ...(contact.providerKey !== undefined && { provider_key: contact.providerKey.number }),
+    ms,
+  };
+  return [...attempts, last];
 }
 
 /** The targets that were skipped, without one that was contacted later. */

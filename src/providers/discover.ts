@@ -55,6 +55,22 @@ export async function listModels(
   provider: ProviderConfig,
   options: { timeoutMs: number },
 ): Promise<ModelList> {
+  const [last = provider.apiKey, ...before] = [...(provider.apiKeys ?? [])].reverse();
+  for (const apiKey of before.reverse()) {
+    try {
+      return await listWith(client, { ...provider, apiKey }, options);
+    } catch {
+      // The next key may be accepted.
+    }
+  }
+  return listWith(client, { ...provider, apiKey: last }, options);
+}
+
+async function listWith(
+  client: ProviderClient,
+  provider: ProviderConfig,
+  options: { timeoutMs: number },
+): Promise<ModelList> {
   const name = firstProtocol(provider);
   const url = providerUrl(provider, { protocol: name, path: '/models' });
   const headers = listHeaders(provider);

@@ -50,7 +50,8 @@ const known = new WeakMap<ProviderConfig, readonly string[]>();
 function secretsOf(provider: ProviderConfig): readonly string[] {
   let secrets = known.get(provider);
   if (secrets === undefined) {
-    secrets = [provider.apiKey, ...Object.values(provider.headers)].filter(isSecret);
+    const { apiKey, apiKeys = [apiKey], headers } = provider;
+    secrets = [...apiKeys, ...Object.values(headers)].filter(isSecret);
     known.set(provider, secrets);
   }
   return secrets;

@@ -4,6 +4,7 @@ import type { Config, ProviderConfig } from '../config/config.ts';
 import { createAffinity, type Affinity, type AffinityListener } from './affinity.ts';
 import { createCatalog, createListing, type ModelEntry } from './catalog.ts';
 import { createLessons, type LessonListener, type Lessons } from './state/lessons.ts';
+import { createProviderKeys, type ProviderKeys } from './state/provider-keys.ts';
 import { createModelInfo } from './model-info.ts';
 import { createHealth, type Health, type SharedHealth } from './state/health.ts';
 import {
@@ -22,6 +23,8 @@ export interface Routing {
   readonly health: Health;
   /** What refusals taught of targets. */
   readonly lessons: Lessons;
+  /** Of providers with several. */
+  readonly keys: ProviderKeys;
   /** Throws GatewayError `model_not_found` (400), `forbidden_model` (403), `invalid_request` (400: no target fits) or
    *  `unavailable` (503: every target cools for long). */
   resolve(query: RoutingQuery): Resolution;
@@ -59,6 +62,8 @@ interface RoutingOptions {
   clock: Clock;
   /** Called when this process learns of a failure or a recovery of a target. */
   onHealth?: ((key: string, shared: SharedHealth) => void) | undefined;
+  /** Called when this process learns of a failure or a recovery of one of several keys. */
+  onKey?: ((id: string, shared: SharedHealth) => void) | undefined;
   /** Called when a refusal teaches this process something of a target, or it was wrong. */
   onLesson?: LessonListener | undefined;
   /** Called when a conversation is answered by another target than before. */
@@ -69,6 +74,7 @@ export function createRouting(options: RoutingOptions): Routing {
   const { clock, onHealth, onAffinity } = options;
   const health = createHealth(clock, onHealth);
   const lessons = createLessons(options);
+  const keys = createProviderKeys(clock, options.onKey);
   const models = createModelInfo();
   const affinity = createAffinity(onAffinity);
   const discovered = new Map<string, readonly string[]>();
@@ -86,7 +92,7 @@ export function createRouting(options: RoutingOptions): Routing {
     const lacksKeys = file !== null && leftOut.length > 0;
     standsIn &&= !lacksKeys && [...config.providers, ...added.values()].every(isBuiltin);
     providers = mergeProviders(config.providers, added, standsIn);
-    forgetChanged(before, providers, health);
+    forgetChanged(before, providers, health, keys);
     const catalog = createCatalog({ providers, routes, discovered, models, now: clock.now() });
     const open = providers.shown.filter((provider) => isOpen(provider, discovered)).map(({ name }) => name);
     return { catalog, listing: createListing(catalog), leftOut, lacksKeys, open };
@@ -95,6 +101,7 @@ export function createRouting(options: RoutingOptions): Routing {
   return {
     health,
     lessons,
+    keys,
     resolve: (query) => resolve(query, names, affinity, health),
     remember(query, target) {
       // A name with one target leaves no choice, so its conversation need not be recognised.

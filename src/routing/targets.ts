@@ -145,10 +145,16 @@ export function isOnLoopback({ baseUrls }: ProviderConfig): boolean {
 }
 
 /** Forgets the health of providers that are gone or have another address or key. */
-export function forgetChanged(before: Providers, now: Providers, health: Health): void {
+export function forgetChanged(
+  before: Providers,
+  now: Providers,
+  health: Pick<Health, 'forget'>,
+  keys: Pick<Health, 'forget'>,
+): void {
   for (const provider of before.all) {
     const same = now.all.find(({ name }) => name === provider.name);
-    if (!sameServer(provider, same)) health.forget((key) => key.startsWith(`${provider.name}/`));
+    if (sameServer(provider, same)) continue;
+    for (const state of [health, keys]) state.forget((key) => key.startsWith(`${provider.name}/`));
   }
 }
 
@@ -156,6 +162,7 @@ function sameServer(before: ProviderConfig, now: ProviderConfig | undefined): bo
   return (
     now !== undefined &&
     before.apiKey === now.apiKey &&
+    before.apiKeys?.join() === now.apiKeys?.join() &&
     PROTOCOL_NAMES.every((name) => before.baseUrls[name] === now.baseUrls[name])
   );
 }

@@ -39,7 +39,7 @@ export function createBoard(clock: Clock): Board {
 
 /** Subtracts the time since the value was set from its pauses. */
 function aged(shared: Shared, ms: number): Shared {
-  if (shared.topic !== 'health') return shared;
+  if (shared.topic !== 'health' && shared.topic !== 'keys') return shared;
   const health = shared.value as SharedHealth;
   const left = (time: number): number => Math.max(time - ms, 0);
   return { ...shared, value: { ...health, openMs: left(health.openMs), coolMs: left(health.coolMs) } };

@@ -381,7 +381,7 @@ describe('no fault and no warning repeats a secret', () => {
   const env = { SECRET };
   test.each([
     'providers:\n  ollama: { api_key: "hunter2-secret\\n\\x01" }\n',
-    'providers:\n  ollama: { api_key: [hunter2-secret] }\n',
+    'providers:\n  ollama: { api_key: [[hunter2-secret], "hunter2 secret"] }\n',
     'providers:\n  ollama: { api_key: *hunter2-secret }\n',
     'providers:\n  ollama: { api_key: !hunter2-secret x, headers: 5 }\n',
     'providers:\n  ollama: { api_key: "hunter2-secret }\n',

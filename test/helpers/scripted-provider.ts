@@ -39,6 +39,8 @@ export interface ScriptedProvider {
   play(...scripts: Script[]): void;
   /** What every request gets for which nothing else is left. */
   playAlways(script: Script): void;
+  /** What each request gets by itself; undefined: as if this was not called. */
+  answerBy(choose: (asked: Asked) => Script | undefined): void;
   /** The request that arrives next (or has, and was not asked for yet). */
   next(): Promise<Asked>;
   close(): Promise<void>;
@@ -58,6 +60,8 @@ export async function startScriptedProvider(): Promise<ScriptedProvider> {
   let unread = 0;
   let fallback: Script = { status: 500, body: { error: { message: 'nothing is left to play' } } };
 
+  let choose: (asked: Asked) => Script | undefined = () => undefined;
+
   async function handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const chunks: Buffer[] = [];
     for await (const chunk of request) chunks.push(chunk as Buffer);
@@ -68,7 +72,7 @@ export async function startScriptedProvider(): Promise<ScriptedProvider> {
       unread += 1;
       waiter(asked);
     }
-    await perform(queue.shift() ?? fallback, response);
+    await perform(choose(asked) ?? queue.shift() ?? fallback, response);
   }
 
   const server = createServer((request, response) => {
@@ -82,6 +86,7 @@ export async function startScriptedProvider(): Promise<ScriptedProvider> {
     requests,
     play: (...scripts) => void queue.push(...scripts),
     playAlways: (script) => void (fallback = script),
+    answerBy: (chosen) => void (choose = chosen),
     next() {
       const asked = requests[unread];
       if (asked !== undefined) {

@@ -181,8 +181,9 @@ function askedText({ model_asked: asked, endpoint, stream, refused }: RequestJso
 /** Of a request with one attempt that answered, nothing. */
 function attemptTexts({ detail: { attempts = [] } }: RequestJson): string[] {
   return attempts.map((attempt, at) => {
-    const { target, protocol, ms, message } = attempt;
-    const head = `${at + 1}. ${clean(target)} (${clean(protocol)}): ${outcomeOf(attempt)} after ${formatElapsed(ms)}`;
+    const { target, protocol, provider_key: key, ms, message } = attempt;
+    const by = `${clean(protocol)}${key === undefined ? '' : `, key ${key}`}`;
+    const head = `${at + 1}. ${clean(target)} (${by}): ${outcomeOf(attempt)} after ${formatElapsed(ms)}`;
     return message === undefined ? head : `${head}: ${clean(message)}`;
   });
 }

@@ -41,7 +41,7 @@ z.config({ jitless: true });
 const NOT_A_MAPPING = 'is not a mapping; write its keys below it, indented';
 
 /** Reports what is wrong with a value, or with one of its members. */
-type Report = (message: string, path?: string[]) => never;
+type Report = (message: string, path?: (string | number)[]) => never;
 
 /** A schema of one function, because commands wait until all schemas are made. */
 function reads<T, Given = unknown>(read: (value: Given, report: Report) => T) {
@@ -158,6 +158,19 @@ const flags = z.pipe(
 const PROTOCOLS = choice(...PROTOCOL_NAMES);
 const PROTOCOL_RULE = 'write chat, messages, responses or a list of them';
 
+const MOST_KEYS = 20;
+const KEYS_RULE = `write one key, or [A, B] of ${MOST_KEYS} at most`;
+
+/** One key, or a list of them. */
+const apiKeys = reads((value, report): string[] | undefined => {
+  if (value === undefined || value === null) return undefined;
+  const { wrong, right, read } = API_KEY;
+  if (!Array.isArray(value)) return [read(value) ?? report(`${wrong}; ${right}`)];
+  if (value.length === 0) report(`is an empty list; ${KEYS_RULE}`);
+  if (value.length > MOST_KEYS) report(`has too many keys; ${KEYS_RULE}`);
+  return value.map((each: unknown, at) => read(each) ?? report(`${wrong}; ${right}`, [at]));
+});
+
 const provider = mapping({
   protocol: maybe(
     short(
@@ -167,7 +180,7 @@ const provider = mapping({
   ),
   base_url: may(URL_TEXT),
   region: may(REGION),
-  api_key: may(API_KEY),
+  api_key: apiKeys,
   headers: maybe(headers),
   proxy: may(PROXY),
   ca: may(FILE),

@@ -5,8 +5,7 @@ import type { Ids } from '../../ids.ts';
 import type { Logger } from '../../log.ts';
 import type { ProviderClient } from '../../providers/client.ts';
 import type { Target } from '../../routing/catalog.ts';
-import type { Health } from '../../routing/state/health.ts';
-import type { Lessons } from '../../routing/state/lessons.ts';
+import type { Routing } from '../../routing/routing.ts';
 import type { Inbound } from '../inbound/read-request.ts';
 import type { Trace } from '../trace.ts';
 import type { BuildOptions, BuiltRequest } from './build-request.ts';
@@ -28,7 +27,7 @@ export interface AskOptions {
 
 export interface AskDeps {
   client: ProviderClient;
-  routing: { readonly health: Health; readonly lessons: Lessons };
+  routing: Pick<Routing, 'health' | 'lessons' | 'keys'>;
   clock: Clock;
   ids: Ids;
   log: Logger;

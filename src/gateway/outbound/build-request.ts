@@ -13,6 +13,7 @@ import type { ReverseMapping } from '../../canonical/reverse-mapping.ts';
 import { protocols } from '../../protocols/registry.ts';
 import { fitBody } from '../../protocols/shared/relay/fit.ts';
 import type { Lessons } from '../../routing/state/lessons.ts';
+import type { KeyUse } from '../../routing/state/provider-keys.ts';
 import { requestBytes } from '../../protocols/json/raw-json.ts';
 import { authHeaders } from '../../protocols/outlines.ts';
 import { framings } from '../../providers/framings.ts';
@@ -43,6 +44,8 @@ export interface BuiltRequest {
   steps?: readonly CreateEventStep[];
   /** Set if the provider may pause its turns and the client's protocol has no pause. */
   pausing?: PauseTurn;
+  /** Set if the provider has several keys: the one that it is sent with. */
+  providerKey?: KeyUse;
   /** Set if the endpoint is only relayed: it reads the answer. */
   relayed?: Relayed;
 }

@@ -13,7 +13,7 @@ import { readErrorReply } from './error-reply.ts';
 import { errorOf, mayTryNext } from './fallback-error.ts';
 import type { CommittedReply } from './first-frame.ts';
 import { readReply, callOf } from './read-reply.ts';
-import { changedFor, buildNext } from './rebuild.ts';
+import { changedFor, buildNext, keyed } from './rebuild.ts';
 import { keepLesson, learnFrom, learnMore, type Taught } from './refused.ts';
 import { beginContact, failContact } from './trace-context.ts';
 
@@ -56,7 +56,8 @@ function contact(
   const health = asking.deps.routing.health.begin(target.key, lone);
   if (health === undefined) return passOver(target, 'it is failing, and another request tries it', asking);
   asking.trace.attempts = asking.failed.length + 1;
-  return ask(request, health, asking);
+  const key = asking.deps.routing.keys.use(target);
+  return ask(key === undefined ? request : keyed(request, key), health, asking);
 }
 
 /** `again`: this is the second request to the target: with less output, without thinking, or as its refusal taught. */
@@ -83,29 +84,39 @@ async function ask(
     const reading = readReply(replied, request, asking);
     const reply = reading instanceof Promise ? await reading : reading;
     health.succeeded(deps.clock.monotonic() - startedAt);
+    request.providerKey?.succeeded();
     if (again !== undefined && again !== 'again') keepLesson(again.lesson, asking);
     return { reply, request };
   } catch (error) {
     const { reason } = options.cancellation;
     if (reason !== undefined || !(error instanceof FailureError)) {
       health.abandoned();
+      request.providerKey?.abandoned();
       throw reason ?? error;
     }
     const { failure } = error;
+    const { providerKey } = request;
     const message = redact(failure.message, request.target.provider);
     note(failure, message, request, asking);
     failContact(trace, failure, deps.clock.monotonic());
     if (again === undefined) {
       const changed = changedFor(failure, request, health, asking);
-      if (changed !== undefined) return ask(changed, health, asking, 'again');
+      if (changed !== undefined) return ask(sameKey(changed, request), health, asking, 'again');
       const taught = learn(error, request, message, health, asking);
-      if (taught !== undefined) return ask(taught.request, health, asking, taught);
+      if (taught !== undefined) return ask(sameKey(taught.request, request), health, asking, taught);
     } else if (again !== 'again') learnMore(error, again, message, asking);
-    health.failed(failure);
-    failed.push({ target: request.target, failure });
-    logFailure(deps.log, trace, request.target, failure, message);
-    return mayTryNext(failure) ? undefined : 'stop';
+    logFailure(deps.log, trace, request, failure, message);
+    const next = providerKey?.failed(failure);
+    if (next !== undefined) return ask(keyed(request, next), health, asking);
+    const last = providerKey?.lastOf(failure) ?? failure;
+    health.failed(last);
+    failed.push({ target: request.target, failure: last });
+    return mayTryNext(last) ? undefined : 'stop';
   }
+}
+
+function sameKey(changed: BuiltRequest, { providerKey }: BuiltRequest): BuiltRequest {
+  return providerKey === undefined ? changed : keyed(changed, providerKey);
 }
 
 /** As `learnFrom`; a fault of our own ends the attempt. */
@@ -127,17 +138,18 @@ function learn(
 function note(
   { status, kind, reason }: ProviderFailure,
   message: string,
-  { target, protocol }: BuiltRequest,
+  { target, protocol, providerKey }: BuiltRequest,
   { trace, deps }: Asking,
 ): void {
   const ms = deps.clock.monotonic() - trace.contactedAt;
-  trace.failures = [...trace.failures, { target, protocol, status, kind, reason, message, ms }];
+  const key = providerKey?.number;
+  trace.failures = [...trace.failures, { target, protocol, key, status, kind, reason, message, ms }];
 }
 
 function logFailure(
   log: Logger,
   trace: Trace,
-  target: Target,
+  { target, providerKey }: BuiltRequest,
   failure: ProviderFailure,
   message: string,
 ): void {
@@ -148,6 +160,7 @@ function logFailure(
     kind: failure.kind,
     reason: failure.reason,
     status: failure.status,
+    provider_key: providerKey?.number,
     key_from: failure.kind === 'provider_key' ? target.provider.keyFrom : undefined,
     message,
   });

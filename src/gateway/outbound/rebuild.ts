@@ -1,11 +1,26 @@
 // Builds a request for the next target, or again for the same one: without what the provider refused, with less output.
 import { LEAST_OUTPUT, type ProviderFailure, GatewayError } from '../../errors.ts';
+import { authHeaders } from '../../protocols/outlines.ts';
 import { redact } from '../../providers/redact.ts';
 import type { Target } from '../../routing/catalog.ts';
 import type { HealthTicket } from '../../routing/state/health.ts';
+import type { KeyUse } from '../../routing/state/provider-keys.ts';
 import { type Asking, passOver, figuresOf } from './asking.ts';
 import { type BuildOptions, type BuiltRequest, buildRequest } from './build-request.ts';
 import type { RequestFigures } from './fallback-error.ts';
+
+/** The same request with this key of its provider, which has several. */
+export function keyed(request: BuiltRequest, providerKey: KeyUse): BuiltRequest {
+  const { target, protocol, headers } = request;
+  const { apiKey, auth } = target.provider;
+  const [name, value] = authHeaders({ apiKey, auth }, protocol.name);
+  const [, own = ''] = authHeaders({ apiKey: providerKey.key, auth }, protocol.name);
+  if (value === own) return { ...request, providerKey };
+  const at = headers.findIndex(
+    (each, index) => index % 2 === 0 && each === name && headers[index + 1] === value,
+  );
+  return { ...request, providerKey, headers: at < 0 ? headers : headers.with(at + 1, own) };
+}
 
 /** The same request as the provider's error says that it can be answered; undefined: the error says nothing of that kind. */
 export function changedFor(

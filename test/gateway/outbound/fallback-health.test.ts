@@ -38,7 +38,7 @@ it('an attempt is over when the request with less output cannot be prepared', as
   };
   const trace = { attempts: 0, failures: [] as Trace['failures'] } as Trace;
   const clock = { monotonic: () => 0 };
-  const deps = { client: { open }, routing: { health }, clock };
+  const deps = { client: { open }, routing: { health, keys: { use: () => undefined } }, clock };
   await expect(askTargets(options as unknown as AskOptions, trace, deps as unknown as AskDeps)).rejects.toBe(
     fault,
   );

@@ -32,7 +32,8 @@ type Message = Ready | Failed;
 
 /** Without secrets. */
 export function servedBy({ urls, endpoints, notes, providers }: Served): Served {
-  const shown = providers.map((provider) => ({ ...provider, apiKey: undefined, headers: {} }));
+  const secrets = { apiKey: undefined, apiKeys: undefined, headers: {}, network: undefined };
+  const shown = providers.map((provider) => ({ ...provider, ...secrets }));
   return { urls, endpoints, notes, providers: shown };
 }
 
