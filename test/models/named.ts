@@ -75,7 +75,7 @@ function meaningOf(protocol: ProtocolName, body: JsonObject): Record<string, Jso
   const reading = readStrict({ path: protocols[protocol].provider.path, headers: {}, body });
   const { choice, format, limit, stop, tools, turns } = reading;
   const parts = turns.flatMap(({ content }) => (Array.isArray(content) ? content.filter(isObject) : []));
-  const images = parts.filter(({ type }) => /image/.test(String(type)));
+  const images = parts.filter(({ type }) => typeof type === 'string' && type.includes('image'));
   const late = turns.findLastIndex(({ role }) => role === 'system' || role === 'developer');
   const first = turns.findIndex(({ role }) => role !== 'system' && role !== 'developer');
   return {

@@ -178,6 +178,7 @@ const CHAT: Readonly<Record<string, Case>> = {
     changed: [
       'messages[].role',
       'messages[].content',
+      'messages[].content',
       'messages[].tool_calls[].id',
       'messages[].tool_call_id',
       'messages[].content[].image_url.detail',
@@ -518,7 +519,7 @@ const RESPONSES: Readonly<Record<string, Case>> = {
         { role: 'assistant', content: 'f' },
       ],
     },
-    changed: ['input', 'input[]', 'input[].content', 'input[].content', 'input[].role'],
+    changed: ['input', 'input[]', 'input[].content', 'input[].content', 'input[].content', 'input[].role'],
   },
   'off, of a model that a switch turns off on chat': {
     traits: { thinkingForm: 'type', efforts: ['low', 'high'], thinksByDefault: true },
