@@ -67,8 +67,12 @@ export interface ErrorOptions {
   allow?: string;
   /** Targets contacted before this failure: `x-gateway-attempts`. */
   attempts?: number;
-  /** With `rate_limited`: the numbers of canonical/admission, for the limit headers. */
-  admission?: { limit: number; used: number; resetsAt: number };
+  /** With `rate_limited`: the requests of the hour, for the limit headers. */
+  admission?: Admission;
+  /** With `rate_limited`: when the limit that is used up begins anew, in milliseconds since the epoch. */
+  resetsAt?: number;
+  /** With `rate_limited`: no limit is used up; requests under way hold what is left. */
+  held?: true;
   cause?: unknown;
 }
 

@@ -1,8 +1,7 @@
-// Who may send a request: how a key is created, how the key of a request is found and its permission checked, and how a request is
-// counted against its account's hourly limit before it is forwarded. The plaintext of a key exists only in the result of its creation:
-// the database stores its SHA-256, and its first characters, by which a person recognises the key.
+// Who may send a request: how a key is created, and how the key of a request is found and its permission checked. The plaintext of a key
+// exists only in the result of its creation: the database stores its SHA-256, and its first characters, by which a person recognises it.
 import { hash } from 'node:crypto';
-import { type Clock, HOUR_MS } from '../clock.ts';
+import type { Clock } from '../clock.ts';
 import type { Ids } from '../ids.ts';
 import {
   type Key,
@@ -11,16 +10,12 @@ import {
   type ReplacedKey,
   type ReplacementKey,
   StoreError,
-  type AdmissionCount,
   type KeyStore,
-  type AdmissionStore,
 } from '../store/store.ts';
 import { LEASE_ID } from '../store/rows.ts';
-import { GatewayError, type Admission, LONG_WAIT_S } from '../errors.ts';
+import { GatewayError } from '../errors.ts';
 import type { KeyHeader } from '../protocols/interface/outline.ts';
-import type { Logger } from '../log.ts';
-import { plural } from '../plural.ts';
-import { FALLBACK_TIER, isValid, limitOf } from './terms.ts';
+import { isValid } from './terms.ts';
 
 /** The prefix of every gateway key. */
 export const KEY_PREFIX = 'sk-gw-';
@@ -174,75 +169,4 @@ function read(headers: Headers, { name, bearer: isBearer }: KeyHeader): string {
   if (text.startsWith(BEARER)) return text.slice(BEARER.length).trimStart();
   const bearer = /^bearer(?:\s+(.*))?$/is.exec(text);
   return bearer === null ? NOT_A_KEY : (bearer[1] ?? '');
-}
-
-// The store counts, so the limit is exact for any number of keys and processes. A request that cannot be counted is refused.
-
-/** A tier that changes more often while one request waits is no limit to count against. */
-const MAX_TIER_CHANGES = 3;
-
-/** Rejects with GatewayError: 429 if the limit of the hour is reached, 401 if the key ended meanwhile, 503 if the database is
- *  not available. */
-export async function admit(
-  store: Pick<AdmissionStore, 'admit'>,
-  key: Key,
-  tiers: ReadonlyMap<string, number>,
-  clock: Clock,
-  log: Pick<Logger, 'warn'>,
-  tierChanges = 0,
-): Promise<Admission> {
-  if (!tiers.has(key.tier)) warnOfUnknownTier(key, tiers, log);
-  const limit = limitOf(key.tier, tiers);
-  let count: AdmissionCount;
-  try {
-    count = await store.admit(key, limit, clock.now());
-  } catch (error) {
-    throw databaseAway(error);
-  }
-  switch (count.outcome) {
-    case 'admitted':
-      return { limit, used: count.used, resetsAt: count.hour + HOUR_MS };
-    case 'full':
-      throw refusal(key, { limit, used: count.used, resetsAt: count.hour + HOUR_MS }, count.now);
-    case 'key_ended':
-      throw new GatewayError('unauthenticated', NOT_VALID);
-    case 'tier_changed':
-      if (tierChanges === MAX_TIER_CHANGES) throw tierKeepsChanging();
-      return admit(store, { ...key, tier: count.tier }, tiers, clock, log, tierChanges + 1);
-  }
-}
-
-function tierKeepsChanging(): GatewayError {
-  return new GatewayError('unavailable', "the account's tier is changing; try again", { retryAfter: 1 });
-}
-
-/** Accounts that the log has warned about: once per account and configuration. */
-const warned = new WeakMap<ReadonlyMap<string, number>, Set<string>>();
-
-function warnOfUnknownTier(
-  { account, tier }: Key,
-  tiers: ReadonlyMap<string, number>,
-  log: Pick<Logger, 'warn'>,
-): void {
-  const accounts = warned.get(tiers) ?? new Set();
-  if (accounts.has(account)) return;
-  warned.set(tiers, accounts.add(account));
-  log.warn(`an account's tier is not in the configuration: the limit of tier ${FALLBACK_TIER} applies`, {
-    account,
-    tier,
-  });
-}
-
-function refusal({ account, tier }: Key, admission: Admission, now: number): GatewayError {
-  const { limit, used, resetsAt } = admission;
-  const retryAfter = Math.max(1, Math.ceil((resetsAt - now) / 1000));
-  const message =
-    `account ${JSON.stringify(account)} has used ${used} of ${plural(limit, 'request')} of this hour (tier ${tier}); ` +
-    `the next hour begins at ${new Date(resetsAt).toISOString()}; ` +
-    `for more, on the gateway's machine: gateway tiers assign ${JSON.stringify(account)} TIER`;
-  return new GatewayError('rate_limited', message, {
-    retryAfter,
-    ...(retryAfter > LONG_WAIT_S && { shouldRetry: false }),
-    admission,
-  });
 }

@@ -1,14 +1,24 @@
 // Accounts, keys and tiers as JSON: the shapes that `--json` prints and the admin API sends; and the rule for names that people
 // choose, which the command line and the admin API share.
 import { isoTime } from '../clock.ts';
+import { amountNumber, type Tier } from '../tier.ts';
 import type { Account, Key, ReplacedKey } from '../store/store.ts';
 
 export function accountJson({ name, tier, keys, createdAt }: Account & { keys: number }) {
   return { account: name, tier, keys, created_at: isoTime(createdAt) };
 }
 
-export function tierJson([tier, limit]: readonly [name: string, limit: number]) {
-  return { tier, requests_per_hour: limit === Infinity ? null : limit };
+export function tierJson([tier, { perHour, limits }]: readonly [name: string, tier: Tier]) {
+  return {
+    tier,
+    requests_per_hour: perHour === Infinity ? null : perHour,
+    limits: limits.map(({ kind, per, most, fresh }) => ({
+      kind,
+      per,
+      limit: amountNumber(kind, most),
+      ...(fresh && { count: 'fresh' as const }),
+    })),
+  };
 }
 
 function keyJson(key: Key) {

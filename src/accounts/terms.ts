@@ -1,5 +1,9 @@
 // The terms of a key: how long it is accepted, and how many requests an hour its tier allows.
 import type { Key } from '../store/store.ts';
+import { hourlyTier, type Tier } from '../tier.ts';
+
+/** By name, as the configuration defines them. */
+export type Tiers = ReadonlyMap<string, Tier>;
 
 /** Whether a key, or a token of the admin API, is neither revoked nor expired. */
 export function isValid(
@@ -11,9 +15,14 @@ export function isValid(
 
 /** Its limit applies to an account whose own tier is missing from the configuration. */
 export const FALLBACK_TIER = 'free';
-const FALLBACK_LIMIT = 10;
+const FALLBACK = hourlyTier(10);
 
-/** The hourly limit of a tier. */
-export function limitOf(tier: string, tiers: ReadonlyMap<string, number>): number {
-  return tiers.get(tier) ?? tiers.get(FALLBACK_TIER) ?? FALLBACK_LIMIT;
+/** What an account of this tier is held to. */
+export function tierNamed(tier: string, tiers: Tiers): Tier {
+  return tiers.get(tier) ?? tiers.get(FALLBACK_TIER) ?? FALLBACK;
+}
+
+/** The hourly limit of a tier; Infinity: none. */
+export function limitOf(tier: string, tiers: Tiers): number {
+  return tierNamed(tier, tiers).perHour;
 }

@@ -1,6 +1,8 @@
 // The JSON shapes of the admin API. Those of accounts, keys, usage and models are the shapes of the CLI's `--json`. Members may be
 // added, never renamed.
 import { z } from 'zod';
+import { PERIODS } from '../calendar.ts';
+import { LIMIT_KINDS } from '../tier.ts';
 import { nameFault } from '../accounts/json.ts';
 import { PERMISSIONS } from '../canonical/request.ts';
 import { GROUPINGS } from '../store/store.ts';
@@ -48,6 +50,16 @@ export const RemovedAccount = z.object({ account: z.string(), keys: count, reque
 export const Tier = z.object({
   tier: z.string(),
   requests_per_hour: z.int().nullable().meta({ description: 'null: no limit' }),
+  limits: z
+    .array(
+      z.object({
+        kind: z.enum(LIMIT_KINDS),
+        per: z.enum(PERIODS),
+        limit: z.number(),
+        count: z.literal('fresh').optional().meta({ description: 'Tokens read from a cache do not count' }),
+      }),
+    )
+    .meta({ description: 'Windows of the calendar in UTC; `limit` of cost in USD' }),
 });
 
 const permissions = z.array(z.enum(PERMISSIONS));

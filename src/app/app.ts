@@ -12,6 +12,7 @@ import { createDatabaseHealth } from '../gateway/database-health.ts';
 import { createInFlightLimit } from '../gateway/in-flight-limit.ts';
 import type { Observer } from '../gateway/trace.ts';
 import type { GatewayDeps } from '../gateway/exchange.ts';
+import { createUsualOutputs } from '../gateway/usual-outputs.ts';
 import type { ControlHandler, GatewayStatus } from '../control/calls.ts';
 import { unhealthyTargets } from '../observe/health-publisher.ts';
 import { createMetrics, type Metrics, timeStore } from '../observe/metrics/metrics.ts';
@@ -87,12 +88,12 @@ export async function startApp(options: AppOptions): Promise<App> {
     await release(parts);
     throw error;
   });
-  const priced = startHousekeeping(parts);
   const reload = (): Promise<readonly string[]> => applyChange(parts, options.reload);
   // Among workers, the process that started them watches the file.
   const watch = parts.peers === undefined ? watchConfigFile(state.config, reload, deps) : undefined;
   const { hosts, port, skipped } = listening;
   const urls = hosts.map((host) => `http://${host.includes(':') ? `[${host}]` : host}:${port}`);
+  const priced = startHousekeeping(parts, urls);
   const since = isoTime(deps.clock.now());
   return {
     urls,
@@ -233,6 +234,7 @@ function createParts(options: AppOptions, traces: TraceExporter | undefined): Pa
     items,
     routing,
     beginnings,
+    usual: createUsualOutputs(),
     discovered: discovery.ready,
     learn: (name) => discovery.learn(name),
     client,

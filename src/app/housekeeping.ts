@@ -1,5 +1,6 @@
 // Work of a gateway beside requests: it asks for models, windows and prices, publishes health, and deletes old rows. Of several
 // workers, the leader does it, and the others adopt its results.
+import { hostname } from 'node:os';
 import { HOUR_MS } from '../clock.ts';
 import type { SharedBeginning } from '../conversations/beginnings.ts';
 import type { GatewayDeps } from '../gateway/exchange.ts';
@@ -15,6 +16,8 @@ const HEALTH_EVERY_MS = 1000;
 /** Interval to read the spool files of other gateways in the data folder. */
 const DRAIN_EVERY_MS = 60_000;
 const PRUNE_EVERY_MS = HOUR_MS;
+/** With the time of a lease (store/holds), holds of a process that died are settled within a minute. */
+const RELEASE_EVERY_MS = 10_000;
 /** Time for which ended keys of `gateway run` are still listed. */
 const ENDED_LEASES_KEEP_MS = 3 * 24 * HOUR_MS;
 /** Age at which audit rows are deleted. */
@@ -40,7 +43,7 @@ export function createAdopter({
 }
 
 /** Resolves when windows and prices are known. */
-export function startHousekeeping(parts: Parts): Promise<void> {
+export function startHousekeeping(parts: Parts, urls: readonly string[]): Promise<void> {
   const { routing, store, clock, log } = parts.deps;
   const { discovery, peers } = parts;
   /** Only the leader of several workers runs the task. */
@@ -52,6 +55,16 @@ export function startHousekeeping(parts: Parts): Promise<void> {
   });
   once(HEALTH_EVERY_MS, createHealthPublisher({ health: routing.health, store, clock, log }));
   repeat(DRAIN_EVERY_MS, () => parts.spool.drain(), parts);
+  const release = async (): Promise<void> => {
+    const holds = await store.releaseDead();
+    if (holds > 0) log.warn('holds of a process that is gone were settled as estimated', { holds });
+  };
+  store.serveAt(`${hostname()} ${urls.join(' ')}`);
+  // What this process replaces has left its holds: every worker looks, then the leader alone.
+  void release().catch((error: unknown) =>
+    log.warn('holds could not be released', { reason: String(error) }),
+  );
+  once(RELEASE_EVERY_MS, release, RELEASE_EVERY_MS);
   once(PRUNE_EVERY_MS, () => store.prune(clock.now(), parts.state.config.usage.keep));
   once(PRUNE_EVERY_MS, () => store.pruneItems(clock.now()));
   once(PRUNE_EVERY_MS, () => store.pruneKeys(clock.now() - ENDED_LEASES_KEEP_MS));

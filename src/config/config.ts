@@ -3,6 +3,7 @@
 // the flags.
 import type { ProtocolName } from '../canonical/request.ts';
 import type { Traits } from '../canonical/traits.ts';
+import type { Tier } from '../tier.ts';
 
 export interface Config {
   /** The path of the file; null: zero configuration. */
@@ -24,10 +25,11 @@ export interface Config {
   providers: ProviderConfig[];
   /** A route whose providers are all left out stays here without a target. */
   routes: ReadonlyMap<string, RouteConfig>;
-  /** Requests an hour of each tier. Infinity: no limit. */
-  tiers: ReadonlyMap<string, number>;
+  tiers: ReadonlyMap<string, Tier>;
   /** The tier of new accounts. */
   defaultTier: string;
+  /** Of a model without a price, where a limit of money holds: whether it may be used. */
+  unknownPrice: 'allow' | 'refuse';
   strict: boolean;
   usage: { keep: number };
   /** Whether answers of the responses protocol are stored for later requests, and for how long. */

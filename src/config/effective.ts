@@ -5,6 +5,7 @@ import { findFile, type LoadOptions } from './load.ts';
 import { loadConfig, readFound } from './load-file.ts';
 import type { Source } from './load-source.ts';
 import { setting, type Flags } from './settings.ts';
+import { tierText, type Tier } from '../tier.ts';
 
 export interface EffectiveValue {
   /** The path in a file: `listen.port`. */
@@ -37,11 +38,14 @@ export function effectiveValues(options: LoadOptions): { config: Config; values:
         const row = reader.row(path, names);
         return strategy === 'priority' ? [row] : [row, reader.row([...path, 'strategy'], strategy)];
       }),
-      ...[...config.tiers].map(([name, limit]) =>
-        reader.row(['tiers', name], limit === Infinity ? 'no limit' : limit),
-      ),
+      ...[...config.tiers].map(([name, tier]) => reader.row(['tiers', name], tierValue(tier))),
     ],
   };
+}
+
+/** A number of requests an hour, or all limits as text. */
+function tierValue(tier: Tier): string | number {
+  return tier.held || tier.limits.length === 0 ? tierText(tier) : tier.perHour;
 }
 
 /** Finds where a value comes from. */
@@ -105,6 +109,7 @@ function settings(config: Config, reader: Reader): EffectiveValue[] {
     reader.setting(['database'], database, ['database', 'GATEWAY_DATABASE']),
     reader.setting(['log'], config.log ?? null, ['log', 'GATEWAY_LOG']),
     reader.row(['default_tier'], config.defaultTier),
+    reader.row(['unknown_price'], config.unknownPrice),
     reader.row(['strict'], config.strict),
     reader.row(['maintenance'], config.maintenance),
     reader.row(['admin'], config.admin),

@@ -5,6 +5,7 @@ import path from 'node:path';
 import { type Config, type ConfigFault, ConfigError } from './config.ts';
 import type { Source } from './load-source.ts';
 import type { Environment } from '../environment.ts';
+import type { Tier } from '../tier.ts';
 import { findProviders } from './providers.ts';
 import type { FileConfig } from './schema/schema.ts';
 import type { Flags } from './settings.ts';
@@ -110,6 +111,7 @@ export function assemble(
     routes,
     tiers: tiersOf(values),
     defaultTier: values?.default_tier ?? DEFAULT_TIER,
+    unknownPrice: values?.unknown_price ?? 'allow',
     strict: values?.strict ?? false,
     usage: { keep: values?.usage?.keep ?? DEFAULT_KEEP },
     responses: {
@@ -127,6 +129,6 @@ export function assemble(
   };
 }
 
-export function tiersOf(file: FileConfig | undefined): Map<string, number> {
+export function tiersOf(file: FileConfig | undefined): Map<string, Tier> {
   return new Map(Object.entries({ ...DEFAULT_TIERS, ...file?.tiers }));
 }

@@ -5,6 +5,7 @@ import path from 'node:path';
 import type { Config, ConfigFault } from './config.ts';
 import type { Environment } from '../environment.ts';
 import { readVariable } from './variables/secret-files.ts';
+import { hourlyTier, type Tier } from '../tier.ts';
 import { HOST, parseWhole, UNLIMITED } from './schema/scalars.ts';
 import type { FileConfig } from './schema/schema.ts';
 
@@ -20,13 +21,12 @@ export interface Flags {
 
 const DEFAULT_HOSTS: readonly string[] = ['127.0.0.1', '::1'];
 const DEFAULT_PORT = 8787;
-/** Requests an hour. */
-export const DEFAULT_TIERS: Readonly<Record<string, number>> = {
-  free: 10,
-  lite: 30,
-  pro: 60,
-  enterprise: 300,
-  [UNLIMITED]: Infinity,
+export const DEFAULT_TIERS: Readonly<Record<string, Tier>> = {
+  free: hourlyTier(10),
+  lite: hourlyTier(30),
+  pro: hourlyTier(60),
+  enterprise: hourlyTier(300),
+  [UNLIMITED]: hourlyTier(Infinity),
 };
 /** The tier of new accounts. */
 export const DEFAULT_TIER = 'free';

@@ -11,9 +11,11 @@ import type { StreamNotices } from '../protocols/interface/stream.ts';
 import type { ProviderClient } from '../providers/client.ts';
 import type { Routing } from '../routing/routing.ts';
 import type { SealedItems } from '../store/items/sealed-items.ts';
+import type { HoldStore } from '../store/holds/holds.ts';
 import type { KeyStore, AdmissionStore } from '../store/store.ts';
 import type { DatabaseHealth } from './database-health.ts';
 import type { Observer } from './trace.ts';
+import type { UsualOutputs } from './usual-outputs.ts';
 
 /** Flat list of header names (lower case) and values. */
 export type HeaderList = string[];
@@ -100,7 +102,8 @@ export interface InFlightLimit {
 export interface GatewayDeps {
   /** A change of the file replaces the configuration; a request reads it once. */
   current: { readonly config: Config };
-  store: KeyStore & AdmissionStore;
+  store: KeyStore & AdmissionStore & HoldStore;
+  usual: UsualOutputs;
   /** What accounts may ask for again, and what is sealed for them. */
   items: SealedItems;
   routing: Routing;

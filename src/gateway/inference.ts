@@ -1,11 +1,14 @@
 // The line: a request comes in, is known, read, routed, admitted, forwarded, answered, recorded. Values move forward only.
-import { admit, authenticate } from '../accounts/access.ts';
+import { authenticate } from '../accounts/access.ts';
+import { admit, type Admitted as Admission } from '../accounts/admission.ts';
 import { identify, type Identity } from '../conversations/identity.ts';
-import { type Admission, GatewayError } from '../errors.ts';
+import { GatewayError } from '../errors.ts';
 import type { Protocol } from '../protocols/interface/protocol.ts';
 import { losesSignatures, protocolFor, type Target } from '../routing/catalog.ts';
 import type { PassedOver, Resolution, RoutingQuery } from '../routing/resolve.ts';
+import { tierNamed } from '../accounts/terms.ts';
 import { type GatewayDeps, ClientGone, type Exchange } from './exchange.ts';
+import { estimateOf, type Expected, expectedOf, pricedTargets, RequestHold } from './hold.ts';
 import { permissionAt, readRequest, recordedAt, type Arrival, type Inbound } from './inbound/read-request.ts';
 import { route } from './inbound/route.ts';
 import type { AskOptions } from './outbound/asking.ts';
@@ -39,7 +42,12 @@ export async function infer(arrival: Arrival, exchange: Exchange, deps: GatewayD
     const identity = (of: Inbound): Identity => identityOf(of, headers, key, deps);
     const asking = { key, longContext, identify: identity };
     const { query, resolution, references } = await route(inbound, asking, cancellation, deps);
-    const { targets, lone } = resolution;
+    const targets = pricedTargets(
+      resolution.targets,
+      inbound.model,
+      tierNamed(key.tier, config.tiers),
+      config,
+    );
     const recalled = losesThinking(arrival.protocol, targets, query)
       ? await recallThinking(inbound, key.accountId, deps)
       : undefined;
@@ -49,8 +57,12 @@ export async function infer(arrival: Arrival, exchange: Exchange, deps: GatewayD
     const { conversation } = who;
     const unstored = !responses.store;
     const build = { forwarded, strict, recalled, references, unstored, conversation, lessons };
+    const lone = targets === resolution.targets ? resolution.lone : targets.length === 1;
     const { first, rest, refused } = buildFirst(targets, inbound, build);
-    const admission = await admit(store, key, config.tiers, clock, deps.log);
+    const { target } = first;
+    const expected = (): Expected => expectedOf(inbound, target, key.accountId, deps.usual);
+    const admission = await admit(store, key, config.tiers, deps, () => estimateOf(expected(), target));
+    const hold = admission.held && new RequestHold(admission.held, expected(), key.accountId, deps);
     inbound.release();
     references?.release();
     const admitted: Admitted = {
@@ -63,12 +75,13 @@ export async function infer(arrival: Arrival, exchange: Exchange, deps: GatewayD
       passedOver: passedOver(resolution, refused),
       identity: who,
       spans: deps.traces ? beginSpans(headers) : undefined,
+      held: hold !== undefined,
     };
     const trace = startTrace(admitted, deps.observers);
     exchange.admitted = true;
     const ask = { inbound, build, limits, first, rest, lone, cancellation };
     const remembered = targets.length > 1 ? query : undefined;
-    await answer(ask, { admission, exchange, readAt, remembered }, trace, deps);
+    await answer(ask, { admission, hold, exchange, readAt, remembered }, trace, deps);
   } catch (error) {
     if (error instanceof GatewayError) error.account = key.account;
     throw error;
@@ -79,6 +92,8 @@ export async function infer(arrival: Arrival, exchange: Exchange, deps: GatewayD
 
 interface Answering {
   admission: Admission;
+  /** undefined: the account has no limits beyond requests an hour. */
+  hold: RequestHold | undefined;
   exchange: Exchange;
   /** Monotonic milliseconds at which the body was read. */
   readAt: number;
@@ -89,7 +104,7 @@ interface Answering {
 /** Of an admitted request. However it ends, the observers read its trace. */
 async function answer(
   ask: AskOptions,
-  { admission, exchange, readAt, remembered }: Answering,
+  { admission, hold, exchange, readAt, remembered }: Answering,
   trace: Trace,
   deps: GatewayDeps,
 ): Promise<void> {
@@ -100,7 +115,7 @@ async function answer(
     const opened = silence.end();
     if (remembered !== undefined) deps.routing.remember(remembered, given.request.target);
     const { references } = build;
-    const options = { inbound, opened, references, answer: given, admission, exchange };
+    const options = { inbound, opened, references, answer: given, admission, exchange, hold };
     trace.outcome = await respond(options, trace, deps);
     trace.estimatedInput = estimatedInput(trace.outcome, given, inbound);
   } catch (error) {
@@ -109,6 +124,8 @@ async function answer(
     throw error;
   } finally {
     silence.end();
+    // Here where nothing was sent, or nobody was there to get it.
+    if (hold !== undefined) await hold.settle(trace.outcome, trace);
     finishTrace(trace, deps.clock, deps.observers);
   }
 }

@@ -93,6 +93,8 @@ export interface Admitted {
   readonly identity: Identity;
   /** undefined: traces are off. */
   readonly spans: RequestSpans | undefined;
+  /** Its usage is settled before the answer ends: limits of tokens and money hold for the account. */
+  readonly held: boolean;
 }
 
 const NO_HEADERS: readonly string[] = [];
@@ -107,6 +109,7 @@ export class Trace implements Admitted {
   readonly startedAt: number;
   readonly identity: Identity;
   readonly spans: RequestSpans | undefined;
+  readonly held: boolean;
   passedOver: readonly PassedOver[];
   failures: readonly FailedContact[] = NO_FAILURES;
   /** Requests to targets, a second one to the same target too. */
@@ -145,6 +148,7 @@ export class Trace implements Admitted {
   constructor(admitted: Admitted) {
     const { requestId, key, endpoint, modelAsked, streamed, startedAt, passedOver, identity } = admitted;
     this.spans = admitted.spans;
+    this.held = admitted.held;
     this.requestId = requestId;
     this.key = key;
     this.endpoint = endpoint;

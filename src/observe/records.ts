@@ -52,6 +52,7 @@ export function usageRow(trace: FinishedTrace): UsageRow {
     cacheMissDetail: null,
     cacheMissTokens: null,
     cacheMissCostUsd: null,
+    settled: trace.held,
   };
 }
 

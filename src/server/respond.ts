@@ -223,7 +223,8 @@ function errorHeaders(error: GatewayError, protocol: Protocol, clock: Clock): He
   // No target was contacted, unless the error tells how many.
   const { attempts = status === 502 || status === 503 ? 0 : undefined } = options;
   if (retryAfter !== undefined) {
-    const seconds = Math.min(retryAfter, LONGEST_WAIT_S);
+    // Our own limits say how long they last.
+    const seconds = error.kind === 'rate_limited' ? retryAfter : Math.min(retryAfter, LONGEST_WAIT_S);
     const { retryAfter: unit } = protocol.client.errorHead?.(error) ?? {};
     if (unit !== 'milliseconds') headers.push('retry-after', String(seconds));
     if (unit === 'milliseconds' || retryAfter < SHORT_WAIT_S)

@@ -29,12 +29,14 @@ export interface KeyRow {
   last_used_at: number | null;
   expires_at: number | null;
   revoked_at: number | null;
+  granted_until: number | null;
 }
 
 /** Selects each KeyRow. */
 export const KEY = `
   SELECT keys.id, account_id, accounts.name AS account, accounts.tier, prefix, label, usage_label, permissions, models,
-    keys.created_at, last_used_at, expires_at, revoked_at
+    keys.created_at, last_used_at, expires_at, keys.revoked_at,
+    (SELECT max(until) FROM grants WHERE grants.account_id = keys.account_id AND grants.revoked_at IS NULL) AS granted_until
   FROM keys JOIN accounts ON accounts.id = account_id`;
 
 export function toKey(row: KeyRow): Key {
@@ -52,6 +54,7 @@ export function toKey(row: KeyRow): Key {
     lastUsedAt: row.last_used_at,
     expiresAt: row.expires_at,
     revokedAt: row.revoked_at,
+    grantedUntil: row.granted_until,
   };
 }
 
@@ -136,6 +139,17 @@ export const SOURCES: Readonly<Record<StoredRecord['type'], Source>> = {
     columns: columns(
       ...['id', 'accountId', 'hash', 'prefix', 'label', 'usageLabel', 'permissions', 'models'],
       ...['createdAt', 'lastUsedAt', 'expiresAt', 'revokedAt'],
+    ),
+  },
+  grant: {
+    table: 'grants',
+    columns: columns('id', 'accountId', 'kind', 'amount', 'until', 'createdAt', 'revokedAt'),
+  },
+  spending: {
+    table: 'spending',
+    columns: columns(
+      ...['accountId', 'kind', 'start', 'tokens', 'fresh', 'cost'],
+      ...['estimatedTokens', 'estimatedFresh', 'estimatedCost', 'unpriced'],
     ),
   },
   hour: { table: 'hours', columns: columns('accountId', 'hour', 'requests') },

@@ -4,6 +4,7 @@
 import type { Cancellation } from '../cancellation.ts';
 import type { Permission } from '../canonical/request.ts';
 import type { AdminStore, AuditEntry } from './admin-records.ts';
+import type { Grant, GrantStore, HoldStore, Spending } from './holds/holds.ts';
 import type { TokenTotals, UsageRow } from './usage-columns.ts';
 
 export type { Permission };
@@ -35,6 +36,8 @@ export interface Key {
   lastUsedAt: number | null;
   expiresAt: number | null;
   revokedAt: number | null;
+  /** When the last grant of the account ends; null: it has none. */
+  grantedUntil: number | null;
 }
 
 export interface NewKey {
@@ -171,7 +174,10 @@ export type StoredRecord =
   /** The number of an account that was removed. `dataLeft`, 1: usage of it is still to be deleted. */
   | { type: 'removed_account'; id: number; dataLeft: number }
   /** `hash`: SHA-256 of the key, in hex. */
-  | ({ type: 'key'; hash: string } & Omit<Key, 'account' | 'tier'>)
+  | ({ type: 'key'; hash: string } & Omit<Key, 'account' | 'tier' | 'grantedUntil'>)
+  | ({ type: 'grant' } & Grant)
+  /** What was spent in an hour (`kind` 0) or a day (1). */
+  | ({ type: 'spending'; accountId: number; kind: number; start: number } & Spending)
   /** Admissions of an hour. */
   | { type: 'hour'; accountId: number; hour: number; requests: number }
   | ({ type: 'usage' } & UsageRow);
@@ -188,7 +194,7 @@ export type AdmissionKey = Pick<Key, 'id' | 'accountId' | 'tier'>;
 /** `used`: requests admitted in the hour that begins at `hour`, with this one. `now`: the time that decided the hour. Only
  *  `admitted` counts. `key_ended`: the key is revoked, expired or removed. `tier_changed`: the account has another tier. */
 export type AdmissionCount =
-  | { outcome: 'admitted' | 'full'; used: number; hour: number; now: number }
+  | { outcome: 'admitted' | 'full'; used: number; hour: number; now: number; standings?: undefined }
   | { outcome: 'key_ended' }
   | { outcome: 'tier_changed'; tier: string };
 
@@ -303,7 +309,8 @@ export interface ItemStore {
 }
 
 /** The database as a whole. */
-export interface Store extends KeyStore, AdmissionStore, UsageStore, HealthStore, ItemStore, AdminStore {
+export interface Store
+  extends KeyStore, AdmissionStore, HoldStore, GrantStore, UsageStore, HealthStore, ItemStore, AdminStore {
   /** The name of the database in messages: the file's path, or the URL without its password. */
   readonly location: string;
   /** When the database was made: differs from that of another database at the same location. */

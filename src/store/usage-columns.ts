@@ -28,6 +28,8 @@ export type UsageKind = keyof Values;
 interface UsageColumn {
   kind: UsageKind;
   nullable?: true;
+  /** What a row of an older gateway has, in an export or a spool file, of a column that is not nullable. */
+  older?: false;
   /** Tokens that the sums of hours and days hold, in a column of the same name: the member of the totals. */
   summed?: string;
   /** The member of a request as JSON (accounts/request-json.ts); absent: the JSON has no member for the value alone. */
@@ -84,6 +86,8 @@ const USAGE = {
   cacheMissDetail: { kind: 'name', nullable: true },
   cacheMissTokens: { kind: 'count', nullable: true, summed: 'cacheMissTokens' },
   cacheMissCostUsd: { kind: 'number', nullable: true },
+  /** Its tokens and its cost are in the sums of its account's limits already. */
+  settled: { kind: 'flag', older: false },
 } as const satisfies Record<string, UsageColumn>;
 
 type Usage = typeof USAGE;
@@ -136,9 +140,12 @@ export const REQUEST = `
 export const MAX_MODEL_LENGTH = 256;
 
 /** The value as it is stored. */
-export function valueOf(row: UsageRow, { member, kind }: NamedColumn): string | number | boolean | null {
+export function valueOf(
+  row: UsageRow,
+  { member, kind, older }: NamedColumn,
+): string | number | boolean | null {
   // Rows that an older gateway left in a spool file lack newer members.
-  const value = row[member] ?? null;
+  const value = row[member] ?? older ?? null;
   return kind === 'model' && typeof value === 'string' ? value.slice(0, MAX_MODEL_LENGTH) : value;
 }
 

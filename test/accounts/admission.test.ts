@@ -2,23 +2,39 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { limitOf } from '../../src/accounts/terms.ts';
-import { admit } from '../../src/accounts/access.ts';
+import { admit as admitWith, type Admitted } from '../../src/accounts/admission.ts';
 import { HOUR_MS } from '../../src/clock.ts';
-import { silentLog } from '../../src/log.ts';
+import type { Clock } from '../../src/clock.ts';
+import { type Logger, silentLog } from '../../src/log.ts';
+import { hourlyTier, type Tier } from '../../src/tier.ts';
 import type { AdmissionCount, Key, Store } from '../../src/store/store.ts';
 import { manualClock } from '../helpers/clock.ts';
 import { makeKey, NOW, refusalOf, temporaryStore } from './support.ts';
 
-const TIERS = new Map([
-  ['free', 2],
-  ['pro', 5],
-]);
+const hourly = (tiers: Record<string, number>): Map<string, Tier> =>
+  new Map(Object.entries(tiers).map(([name, requests]) => [name, hourlyTier(requests)]));
+const TIERS = hourly({ free: 2, pro: 5 });
 const NEXT_HOUR = Date.parse('2026-11-21T15:00:00Z');
 
 async function known(tier = 'free'): Promise<{ store: Store; key: Key }> {
   const store = await temporaryStore();
   const { key } = await makeKey(store, { tier });
   return { store, key };
+}
+
+const noHold = (): never => {
+  throw new Error('requests an hour alone are not held');
+};
+
+/** Of an account with a limit of requests an hour alone. */
+function admit(
+  store: Pick<Store, 'admit'>,
+  key: Key,
+  tiers: ReadonlyMap<string, Tier>,
+  clock: Clock,
+  log: Pick<Logger, 'warn'>,
+): Promise<Admitted> {
+  return admitWith({ admit: store.admit.bind(store), hold: noHold }, key, tiers, { clock, log }, noHold);
 }
 
 describe('admit', () => {
@@ -43,13 +59,14 @@ describe('admit', () => {
     expect(refusal.options).toEqual({
       retryAfter: 34 * 60 + 30,
       shouldRetry: false,
+      resetsAt: NEXT_HOUR,
       admission: { limit: 2, used: 2, resetsAt: NEXT_HOUR },
     });
   });
 
   it('writes a limit of one in the singular', async () => {
     const { store, key } = await known();
-    const tiers = new Map([['free', 1]]);
+    const tiers = hourly({ free: 1 });
     await admit(store, key, tiers, manualClock(NOW), silentLog);
     const { message } = await refusalOf(admit(store, key, tiers, manualClock(NOW), silentLog));
     expect(message).toContain('has used 1 of 1 request of this hour');
@@ -57,7 +74,7 @@ describe('admit', () => {
 
   it('counts without an end where the tier has no limit', async () => {
     const { store, key } = await known('unlimited');
-    const tiers = new Map([['unlimited', Infinity]]);
+    const tiers = hourly({ unlimited: Infinity });
     for (let n = 1; n <= 20; n += 1)
       expect((await admit(store, key, tiers, manualClock(NOW), silentLog)).used).toBe(n);
   });
@@ -133,7 +150,7 @@ describe('admit', () => {
   ])('at %i asks to wait %i s; the SDKs may retry: %s', async (now, retryAfter, shouldRetry) => {
     const { store, key } = await known();
     const clock = manualClock(now);
-    const full = new Map([['free', 1]]);
+    const full = hourly({ free: 1 });
     await admit(store, key, full, clock, silentLog);
     const { options } = await refusalOf(admit(store, key, full, clock, silentLog));
     expect(options.retryAfter).toBe(retryAfter);
@@ -142,7 +159,7 @@ describe('admit', () => {
 
   it('never asks to wait for less than a second, nor past the hour', async () => {
     const { store, key } = await known();
-    const none = new Map([['free', 0]]);
+    const none = hourly({ free: 0 });
     await fc.assert(
       fc.asyncProperty(fc.integer({ min: 0, max: 4e12 }), async (now) => {
         const { options } = await refusalOf(admit(store, key, none, manualClock(now), silentLog));

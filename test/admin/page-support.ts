@@ -142,6 +142,7 @@ function rowOf({ at, key, of: { provider, model, pace, price }, seed, ids }: Par
     attempts: seed % 9 === 0 ? 2 : 1,
     detail: seed % 9 === 0 ? DETAIL : null,
     ...UNNAMED,
+    settled: false,
   };
 }
 

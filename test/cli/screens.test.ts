@@ -57,6 +57,7 @@ const row = (change: Partial<UsageRow>): UsageRow => ({
   attempts: null,
   detail: null,
   ...UNNAMED,
+  settled: false,
   ...change,
 });
 

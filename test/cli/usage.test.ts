@@ -44,6 +44,7 @@ const row = (change: Partial<UsageRow>): UsageRow => ({
   attempts: null,
   detail: null,
   ...UNNAMED,
+  settled: false,
   ...change,
 });
 

@@ -11,7 +11,7 @@ import { identity } from '../helpers/identity.ts';
 const key = { id: 'key_one', account: 'alice', accountId: 1 } as Key;
 
 function trace(requestId: string, startedAt = 0, conversation = requestId): Trace {
-  const known = { modelAsked: 'auto', streamed: true, passedOver: [], spans: undefined };
+  const known = { modelAsked: 'auto', streamed: true, passedOver: [], spans: undefined, held: false };
   return new Trace({
     requestId,
     key,

@@ -31,6 +31,7 @@ function finished(model: string, account = 'a', error: string | null = null): Tr
     passedOver: [],
     identity: identity(),
     spans: undefined,
+    held: false,
   });
   const target = { key: `p/${model}`, provider: { name: 'p' }, model } as Target;
   trace.contact = { target, protocol: protocols.chat, dropped: [], changed: [] };

@@ -72,6 +72,7 @@ export function config(
     ),
     defaultTier: 'free',
     tiers: new Map(),
+    unknownPrice: 'allow',
     strict: false,
     usage: { keep: 0 },
     responses: { store: true, keep: 86_400_000 },

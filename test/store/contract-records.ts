@@ -93,6 +93,8 @@ export function recordsContract(name: string, contract: Contract): void {
       await store.revokeKey('key_two', HOUR + 9);
       await store.removeAccount('carol');
       await admit(1, HOUR, 10);
+      const grant = { kind: 'cost' as const, amount: 5e9, until: HOUR + 9, createdAt: HOUR, revokedAt: null };
+      await store.addGrants([{ id: 'grant_one', accountId: 1, ...grant }]);
       await store.recordUsage([
         usageRow(),
         usageRow({ streamed: false, requestId: 'req_1', attempts: 2, detail: '{}' }),
@@ -104,7 +106,7 @@ export function recordsContract(name: string, contract: Contract): void {
       await fillAll();
       const records = await exported(store);
       expect(records.map(({ type }) => type).join()).toBe(
-        'account,account,removed_account,key,key,hour,usage,usage,usage',
+        'account,account,removed_account,key,key,grant,spending,spending,hour,usage,usage,usage',
       );
       const copy = await open();
       expect(await copy.importRecords(store.exportRecords(), imported)).toBe(true);

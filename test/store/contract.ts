@@ -87,6 +87,7 @@ export function storeContract(
         accountId: await accountId(),
         lastUsedAt: null,
         revokedAt: null,
+        grantedUntil: null,
       });
       expect(await store.findKey(spec.hash)).toEqual(created);
       expect(await store.listKeys()).toEqual([created]);

@@ -123,6 +123,7 @@ export function usageRow(change: Partial<UsageRow> = {}): UsageRow {
     attempts: null,
     detail: null,
     ...UNNAMED,
+    settled: false,
     ...change,
   };
 }

@@ -3,12 +3,13 @@
 import type { Command } from 'commander';
 import { tierJson } from '../../accounts/json.ts';
 import type { Context } from '../context.ts';
-import { clean, createStyle, formatCount, printJson, printLines, widthOf } from '../ui/style.ts';
+import { clean, createStyle, printJson, printLines, widthOf } from '../ui/style.ts';
 import { readConfig, sayRead } from '../read-config.ts';
 import { sayWritten, withStore } from '../database.ts';
 import { auditedChange } from '../audited.ts';
 import { limitText, unknownAccount, unknownTier } from '../ui/sentences.ts';
 import { table } from '../ui/table.ts';
+import { tierText } from '../../tier.ts';
 
 interface Options {
   json?: boolean;
@@ -18,7 +19,7 @@ export function defineTiers(tiers: Command, context: Context): void {
   tiers.addHelpText('after', '\nExample:\n  gateway tiers assign alice pro');
   tiers
     .command('list')
-    .description('list tiers and their requests an hour')
+    .description('list tiers and their limits')
     .option('--json', 'print JSON')
     .addHelpText('after', '\nExample:\n  gateway tiers list')
     .action(async (options: Options, command: Command) => listTiers(options, command, context));
@@ -42,21 +43,16 @@ export function defineTiers(tiers: Command, context: Context): void {
 async function listTiers(options: Options, command: Command, context: Context): Promise<void> {
   const config = await readConfig(command, context);
   await sayRead(context, config, { database: false });
-  const rows = [...config.tiers].map(tierJson);
   if (options.json) {
-    printJson(context, rows);
+    printJson(context, [...config.tiers].map(tierJson));
     return;
   }
   const { stdout, env } = context;
   const lines = table(
-    rows,
+    [...config.tiers],
     [
-      { title: 'TIER', value: ({ tier }) => clean(tier), shrinks: true },
-      {
-        title: 'REQUESTS AN HOUR',
-        value: ({ requests_per_hour: limit }) => (limit === null ? 'no limit' : formatCount(limit)),
-        align: 'right',
-      },
+      { title: 'TIER', value: ([name]) => clean(name), shrinks: true },
+      { title: 'LIMITS', value: ([, tier]) => tierText(tier) },
     ],
     { width: widthOf(stdout), style: await createStyle(stdout, env) },
   );

@@ -2,12 +2,12 @@
 import { CliError } from '../../cli-error.ts';
 import type { Config } from '../../config/config.ts';
 import { isLoopback } from '../../loopback.ts';
-import { plural } from '../../plural.ts';
 import type { KeyStore } from '../../store/store.ts';
 import type { Context } from '../context.ts';
 import { say } from './lines.ts';
-import { clean, formatCount, shellWord } from './style.ts';
-import { limitOf } from '../../accounts/terms.ts';
+import { clean, shellWord } from './style.ts';
+import { tierNamed } from '../../accounts/terms.ts';
+import { tierText } from '../../tier.ts';
 
 /** A database URL without its password. */
 export const shownDatabase = (location: string): string => location.replace(/(:\/\/).*@/, '$1');
@@ -87,8 +87,7 @@ const withoutTls = (hosts: readonly string[]): string =>
   `others can reach ${hosts.join(', ')}, and there is no TLS: keys and prompts cross the network as plain text; ` +
   'listen on 127.0.0.1 alone, or put a proxy with TLS in front';
 
-/** `10 requests an hour`, `no limit`. */
+/** `10 requests an hour, 5 USD a day`, `no limit`. */
 export function limitText(config: Config, tier: string): string {
-  const limit = limitOf(tier, config.tiers);
-  return limit === Infinity ? 'no limit' : `${plural(limit, 'request', formatCount(limit))} an hour`;
+  return tierText(tierNamed(tier, config.tiers));
 }

@@ -3,10 +3,12 @@
 import * as z from 'zod/mini';
 import { PROTOCOL_NAMES } from '../../canonical/request.ts';
 import type { Traits } from '../../canonical/traits.ts';
+import type { Tier } from '../../tier.ts';
 import type { ConfigFault } from '../config.ts';
 import { readFlag } from './flags.ts';
 import { suggest } from '../did-you-mean.ts';
 import type { Rule } from './scalars.ts';
+import { readTier } from './tier.ts';
 import {
   API_KEY,
   AUTO_OR_TRUTH,
@@ -235,6 +237,13 @@ const metrics = short(
   ),
 );
 
+const tier = z.transform((value: unknown, { issues }): Tier => {
+  const read = readTier(value);
+  if (!('faults' in read)) return read;
+  for (const { path, message } of read.faults) issues.push({ code: 'custom', message, path, input: value });
+  return z.NEVER;
+});
+
 const file = mapping({
   listen: maybe(
     mapping({
@@ -254,8 +263,9 @@ const file = mapping({
     ),
   ),
   routes: maybe(named(route, routeName)),
-  tiers: maybe(named(must(whole('a number of requests an hour', 1)), tierName)),
+  tiers: maybe(named(tier, tierName)),
   default_tier: may(TIER),
+  unknown_price: may(choice('allow', 'refuse')),
   strict: may(TRUTH),
   usage: maybe(mapping({ keep: may(KEEP) })),
   responses: maybe(mapping({ store: may(choice('on', 'off')), keep: may(duration(1)) })),

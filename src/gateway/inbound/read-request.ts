@@ -16,6 +16,7 @@ import {
   type TokenCount,
 } from '../../protocols/interface/endpoint.ts';
 import type { Protocol } from '../../protocols/interface/protocol.ts';
+import { outputLimit } from '../../protocols/shared/hints.ts';
 import { plural } from '../../plural.ts';
 
 /** An endpoint whose requests have a body. */
@@ -101,6 +102,11 @@ export class Inbound {
   /** The estimated input tokens; counted once. */
   estimate(): number {
     return (this.#tokens ??= this.protocol.client.hints.estimate(this.value));
+  }
+
+  /** The most output tokens that the client wants. */
+  outputLimit(): number | undefined {
+    return outputLimit(this.value);
   }
 
   /** Frees the parsed body, which else stays in memory as long as the stream. If it is needed again, it is made again. */

@@ -56,6 +56,8 @@ interface PumpOptions {
   exchange: Pick<Exchange, 'sink' | 'cancellation'>;
   /** Gets the time of the first bytes that were written, and how many they are. */
   trace: Pick<Trace, 'firstByteAt' | 'written' | 'watched' | 'pieces' | 'pieceBytes'>;
+  /** To be called before the last bytes are sent. undefined: nothing is held. Never rejects. */
+  settle: ((outcome: Outcome) => Promise<void>) | undefined;
   clock: Clock;
 }
 
@@ -171,13 +173,26 @@ class Pump implements FrameReader {
   }
 
   #close(error: string | null, last: Buffer | string): void {
-    const { exchange, writer } = this.#options;
+    const { writer, settle } = this.#options;
     this.#stop();
-    if (error !== null && this.#options.cutsBroken) exchange.sink.breakOff(last);
-    else exchange.sink.end(last);
+    if (settle === undefined) this.#send(error, last);
     const items = error === null ? writer.items?.() : undefined;
     const lost = writer.lost?.();
-    this.#resolve({ status: 200, error, usage: writer.usage(), lost, repaired: writer.repaired?.(), items });
+    const repaired = writer.repaired?.();
+    const outcome = { status: 200, error, usage: writer.usage(), lost, repaired, items };
+    if (settle === undefined) this.#resolve(outcome);
+    else {
+      settle(outcome).then(() => {
+        this.#send(error, last);
+        this.#resolve(outcome);
+      }, this.#reject);
+    }
+  }
+
+  #send(error: string | null, last: Buffer | string): void {
+    const { exchange, cutsBroken } = this.#options;
+    if (error !== null && cutsBroken) exchange.sink.breakOff(last);
+    else exchange.sink.end(last);
   }
 
   #failed(failure: ProviderFailure | GatewayError): void {

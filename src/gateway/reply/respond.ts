@@ -1,5 +1,6 @@
 // Answers the client with a provider's reply: relayed if both have one protocol, else translated.
-import { type Admission, FailureError, GatewayError, type ProviderFailure } from '../../errors.ts';
+import type { Admitted } from '../../accounts/admission.ts';
+import { FailureError, GatewayError, type ProviderFailure } from '../../errors.ts';
 import { isObject } from '../../canonical/json.ts';
 import { withoutKeys } from '../../ids.ts';
 import type { ReplyContext } from '../../protocols/interface/answer.ts';
@@ -11,17 +12,20 @@ import { errorOf } from '../outbound/fallback-error.ts';
 import type { ProviderAnswer } from '../outbound/fallback.ts';
 import type { Outcome, Trace } from '../trace.ts';
 import { itemsToStore, joined, type AnsweredRequest } from './answer-items.ts';
+import type { RequestHold } from '../hold.ts';
 import { pump, type FrameWriter } from './pump.ts';
 import { createRelay } from './relay.ts';
 import { frames } from './frames.ts';
 import { replyContext, type RespondDeps } from './reply-context.ts';
-import { headerList, responseHeaders } from './response-headers.ts';
+import { addLimits, headerList, responseHeaders } from './response-headers.ts';
 import { noticesOf } from './silence.ts';
 import { createTranslation, translateAsStream, translateWhole } from './translate.ts';
 
 interface RespondOptions extends AnsweredRequest {
-  admission: Admission;
+  admission: Admitted;
   exchange: Exchange;
+  /** What is settled before the last byte. undefined: nothing is held. */
+  hold: RequestHold | undefined;
 }
 
 /** Throws GatewayError if a whole reply proves to be no answer; nothing was written then. */
@@ -50,7 +54,7 @@ function write(options: RespondOptions, trace: Trace, deps: RespondDeps): Outcom
   if (reply.kind === 'stream') return writeStream(reply, headers, options, trace, deps);
   trace.firstByteAt ??= deps.clock.monotonic();
   if (reply.kind === 'whole' && !request.crossing && !inbound.stream && request.steps === undefined) {
-    return relayWhole(reply, headers, options, deps);
+    return relayWhole(reply, headers, options, trace, deps);
   }
   const decoded =
     reply.kind === 'folded' ? reply.reply : request.protocol.provider.decodeReply(reply.value, reply.body);
@@ -64,18 +68,17 @@ function write(options: RespondOptions, trace: Trace, deps: RespondDeps): Outcom
       : translateAsStream(decoded, request, client, context, encoder);
   if (repaired !== undefined) headers.push('x-gateway-repaired', headerList(repaired));
   else if (reply.kind === 'whole' && !request.crossing && !inbound.stream) {
-    return relayWhole(reply, headers, options, deps);
+    return relayWhole(reply, headers, options, trace, deps);
   }
-  if (inbound.stream) {
-    exchange.sink.open(headers, noticesOf(client));
-    exchange.sink.end(text);
-  } else {
-    headers.push('content-type', 'application/json');
-    exchange.sink.send(200, headers, text);
-  }
+  const send = (): void => {
+    if (inbound.stream) {
+      exchange.sink.open(addLimits(headers, admission), noticesOf(client));
+      exchange.sink.end(text);
+    } else sendWhole(text, headers, options);
+  };
   const more = request.crossing ? [] : client.lossesOfRewriting(inbound.value);
   const answered = encoder === undefined ? text : encoder.answer?.();
-  return {
+  const outcome: Outcome = {
     status: 200,
     error: null,
     usage,
@@ -83,6 +86,33 @@ function write(options: RespondOptions, trace: Trace, deps: RespondDeps): Outcom
     repaired,
     items: joined(itemsToStore(answered, options, deps, context.hidden), items),
   };
+  return settledThen(send, outcome, options, trace);
+}
+
+/** Sends the whole answer after its hold was settled. */
+function settledThen(
+  send: () => void,
+  outcome: Outcome,
+  { hold }: RespondOptions,
+  trace: Trace,
+): Outcome | Promise<Outcome> {
+  if (hold === undefined) {
+    send();
+    return outcome;
+  }
+  return hold.settle(outcome, trace, true).then(() => {
+    send();
+    return outcome;
+  });
+}
+
+function sendWhole(
+  body: Buffer | string,
+  headers: HeaderList,
+  { admission, exchange }: RespondOptions,
+): void {
+  headers.push('content-type', 'application/json');
+  exchange.sink.send(200, addLimits(headers, admission), body);
 }
 
 /** The provider's own bytes. */
@@ -90,12 +120,15 @@ function relayWhole(
   { body, value, usage }: Extract<CommittedReply, { kind: 'whole' }>,
   headers: HeaderList,
   options: RespondOptions,
+  trace: Trace,
   deps: RespondDeps,
-): Outcome {
-  headers.push('content-type', 'application/json');
-  options.exchange.sink.send(200, headers, body);
+): Outcome | Promise<Outcome> {
   const items = options.inbound.storing && isObject(value) ? itemsToStore(value, options, deps) : undefined;
-  return { status: 200, error: null, usage, items };
+  const outcome = { status: 200, error: null, usage, items };
+  if (options.hold !== undefined)
+    return settledThen(() => sendWhole(body, headers, options), outcome, options, trace);
+  sendWhole(body, headers, options);
+  return outcome;
 }
 
 function writeStream(
@@ -105,16 +138,17 @@ function writeStream(
   trace: Trace,
   deps: RespondDeps,
 ): Promise<Outcome> {
-  const { inbound, exchange } = options;
+  const { inbound, exchange, admission, hold } = options;
   const { writer, hidden } = writerOf(opening, options, trace, deps);
   const errorEvent = (cause: ProviderFailure | GatewayError): string => {
     const error = gatewayError(cause, options);
     trace.message = error.message;
     return withoutKeys(writer.fail(error, exchange.requestId, deps.clock.now()));
   };
-  exchange.sink.open(headers, writer);
+  exchange.sink.open(addLimits(headers, admission), writer);
   const { cutsBrokenStreams: cutsBroken } = inbound.protocol.client;
-  const ended = pump({ source, writer, errorEvent, cutsBroken, exchange, trace, clock: deps.clock });
+  const settle = hold && ((outcome: Outcome) => hold.settle(outcome, trace));
+  const ended = pump({ source, writer, errorEvent, cutsBroken, exchange, trace, settle, clock: deps.clock });
   if (!inbound.storing) return ended;
   return ended.then((outcome) =>
     outcome.error === null

@@ -1,5 +1,6 @@
 // The headers of an answer that the gateway adds: who answered, after how many attempts, and what was left out.
-import type { Admission } from '../../errors.ts';
+import type { Admitted } from '../../accounts/admission.ts';
+import { standingsText } from '../../accounts/refusals.ts';
 import { wellFormed } from '../../canonical/json.ts';
 import type { Clock } from '../../clock.ts';
 import { withoutKeys } from '../../ids.ts';
@@ -13,13 +14,20 @@ export function responseHeaders(
   { target, dropped }: Contact,
   { attempts, returnedHeaders }: Trace,
   client: ClientSide,
-  admission: Admission,
+  admission: Admitted,
   clock: Clock,
 ): HeaderList {
   const head = [...namesOf(target), 'x-gateway-attempts', String(attempts)];
   if (returnedHeaders.length > 0) head.push(...returnedHeaders);
   if (dropped.length > 0) head.push('x-gateway-dropped', headerList(dropped));
   if (admission.limit !== Infinity) head.push(...client.limitHeaders(admission, clock.now()));
+  return head;
+}
+
+/** What is known of the account's limits when the head goes out: tokens and money that are settled. */
+export function addLimits(head: HeaderList, { limit, used, held }: Admitted): HeaderList {
+  if (held !== undefined) head.push('x-gateway-limits', standingsText(held.standings));
+  else if (limit !== Infinity) head.push('x-gateway-limits', `requests ${used}/${limit} hour`);
   return head;
 }
 

@@ -1,5 +1,5 @@
 // Opens a stream with keep-alives while the provider is silent, so that the client does not give up.
-import type { Admission } from '../../errors.ts';
+import type { Admitted } from '../../accounts/admission.ts';
 import type { ReplyContext } from '../../protocols/interface/answer.ts';
 import type { ClientSide } from '../../protocols/interface/protocol.ts';
 import type { StreamEncoder, StreamNotices } from '../../protocols/interface/stream.ts';
@@ -7,7 +7,7 @@ import type { Exchange } from '../exchange.ts';
 import type { Inbound } from '../inbound/read-request.ts';
 import type { Contact, Trace } from '../trace.ts';
 import { replyContext, type RespondDeps } from './reply-context.ts';
-import { responseHeaders } from './response-headers.ts';
+import { addLimits, responseHeaders } from './response-headers.ts';
 
 /** A stream that was opened before its provider answered, by the encoder that writes the rest of it. */
 export interface OpenedStream {
@@ -39,7 +39,7 @@ const NO_SILENCE: Silence = { end: () => undefined };
  * its first event. Else with the protocol's constant keep-alive.
  */
 export function keepAliveInSilence(
-  request: { inbound: Inbound; first: Contact; admission: Admission; exchange: Exchange; readAt: number },
+  request: { inbound: Inbound; first: Contact; admission: Admitted; exchange: Exchange; readAt: number },
   trace: Trace,
   deps: RespondDeps,
 ): Silence {
@@ -55,7 +55,8 @@ export function keepAliveInSilence(
     const encoder = client.createStreamEncoder(context);
     if (encoder.keepAlive !== undefined) opened = { encoder, context };
     const notices = noticesOf(client, opened?.encoder);
-    exchange.sink.open(responseHeaders(trace.contact ?? first, trace, client, admission, clock), notices);
+    const head = responseHeaders(trace.contact ?? first, trace, client, admission, clock);
+    exchange.sink.open(addLimits(head, admission), notices);
     exchange.sink.write(notices.keepAlive());
   });
   return {

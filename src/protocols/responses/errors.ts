@@ -34,12 +34,12 @@ function wireError(error: GatewayError): OpenAiError {
 }
 
 export function encodeError(error: GatewayError, _requestId: string): JsonObject {
-  const { admission } = error.options;
+  const { admission, held, resetsAt = admission?.resetsAt } = error.options;
   const wire = wireError(error);
-  if (error.kind === 'rate_limited' && admission !== undefined) {
+  if (error.kind === 'rate_limited' && resetsAt !== undefined && held !== true) {
     // Codex shows the time and stops; after a `rate_limit_error` it sleeps until then without a word.
     wire.type = 'usage_limit_reached';
-    wire.resets_at = Math.ceil(admission.resetsAt / 1000);
+    wire.resets_at = Math.ceil(resetsAt / 1000);
   }
   return errorBody(wire, error);
 }

@@ -122,6 +122,15 @@ export function estimateBody(body: JsonObject): number {
   return countBody(body, Infinity);
 }
 
+/** The most tokens that the client wants to get, in the words of every protocol. */
+export function outputLimit(body: JsonObject): number | undefined {
+  for (const name of ['max_completion_tokens', 'max_output_tokens', 'max_tokens']) {
+    const value = body[name];
+    if (typeof value === 'number' && value >= 0) return value;
+  }
+  return undefined;
+}
+
 /** Whether the body's estimate is at least `tokens`. Counting stops there: a long conversation reaches any limit early. */
 export function isAtLeast(body: JsonObject, tokens: number): boolean {
   return countBody(body, tokens) >= tokens;

@@ -33,6 +33,9 @@ const REMOVE_ITEMS = {
 };
 const REMOVE_ALL_ITEMS = { text: 'DELETE FROM items WHERE account_id = $1' };
 const REMOVE = { text: 'DELETE FROM accounts WHERE id = $1' };
+const REMOVE_LIMITS = ['spending', 'holds', 'grants'].map((table) => ({
+  text: `DELETE FROM ${table} WHERE account_id = $1`,
+}));
 const NOTE = { text: 'INSERT INTO removed_accounts (id, data_left) VALUES ($1, true)' };
 const WITH_DATA_LEFT = { text: 'SELECT id FROM removed_accounts WHERE data_left' };
 const SPAN = { text: 'SELECT min(id) AS first, max(id) AS last FROM usage' };
@@ -75,7 +78,8 @@ export function createAccounts(connection: Connection, changes: Changes) {
         const row = optional((await session.run<AccountRow>(LOCK, name)).rows);
         if (row === undefined) return undefined;
         await session.run(LOCK_ITEMS);
-        for (const remove of [REMOVE_KEYS, REMOVE_ALL_ITEMS, REMOVE, NOTE]) await session.run(remove, row.id);
+        for (const remove of [REMOVE_KEYS, REMOVE_ALL_ITEMS, ...REMOVE_LIMITS, REMOVE, NOTE])
+          await session.run(remove, row.id);
         return row;
       });
       changes.changed();

@@ -180,6 +180,56 @@ export const MIGRATIONS: readonly Migration[] = [
     // A key that was created without a list has all permissions.
     sql: "UPDATE keys SET permissions = 'chat,messages,responses,embeddings' WHERE permissions = 'chat,messages,responses';",
   },
+  {
+    name: '0004-limits',
+    // Tokens and money, as in SQLite. A key is found with the end of its account's grants, so that a change of these is announced.
+    sql: `
+      CREATE TABLE spending (
+        account_id bigint NOT NULL,
+        kind integer NOT NULL,
+        start bigint NOT NULL,
+        tokens bigint NOT NULL,
+        fresh bigint NOT NULL,
+        cost bigint NOT NULL,
+        estimated_tokens bigint NOT NULL,
+        estimated_fresh bigint NOT NULL,
+        estimated_cost bigint NOT NULL,
+        unpriced bigint NOT NULL,
+        PRIMARY KEY (account_id, kind, start)
+      ) WITH (fillfactor = 50);
+      CREATE TABLE holds (
+        account_id bigint NOT NULL,
+        holder bigint NOT NULL,
+        number bigint NOT NULL,
+        at bigint NOT NULL,
+        tokens bigint NOT NULL,
+        cost bigint NOT NULL,
+        lapsed_at bigint,
+        PRIMARY KEY (account_id, holder, number)
+      );
+      CREATE TABLE holders (id bigint PRIMARY KEY, address text NOT NULL, pid bigint NOT NULL, until bigint NOT NULL);
+      CREATE TABLE grants (
+        id text COLLATE "C" PRIMARY KEY,
+        number bigint GENERATED ALWAYS AS IDENTITY,
+        account_id bigint NOT NULL,
+        kind text NOT NULL,
+        amount bigint NOT NULL,
+        until bigint NOT NULL,
+        created_at bigint NOT NULL,
+        revoked_at bigint
+      );
+      CREATE INDEX grants_account ON grants (account_id);
+      CREATE TRIGGER grant_changed AFTER INSERT OR UPDATE OR DELETE ON grants
+        FOR EACH STATEMENT EXECUTE FUNCTION gateway_changed();
+      ALTER TABLE usage ADD COLUMN settled boolean NOT NULL DEFAULT false;
+      INSERT INTO spending
+      SELECT account_id, part, at - at % length, sum(input + output), sum(input - cache_read + output),
+        round(sum(cost_usd) * 1000000000), 0, 0, 0, sum(unpriced)
+      FROM usage_sums, (VALUES (0, 3600000), (1, 86400000)) AS parts (part, length)
+      WHERE kind = 1 AND at >= (SELECT max(at) FROM usage_sums) - 62::bigint * 86400000
+      GROUP BY 1, 2, 3;
+    `,
+  },
 ];
 
 const TABLES = {

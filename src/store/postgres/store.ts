@@ -7,6 +7,8 @@ import { createAdmin } from './admin.ts';
 import { createAdmissions, createKeys } from './access.ts';
 import { createChanges } from './changes.ts';
 import { connect, loadDriver, type Connection } from './connection.ts';
+import { createGrants } from './holds/grants.ts';
+import { createHolds } from './holds/holds.ts';
 import { createItems } from './items.ts';
 import { migrate, type Identity } from './migrations.ts';
 import { createRequests } from './usage/requests.ts';
@@ -40,6 +42,7 @@ export async function openPostgres(url: string, clock: Clock): Promise<Store> {
 function createStore(connection: Connection, { itemKey, createdAt }: Identity, clock: Clock): Store {
   const changes = createChanges(connection, clock);
   const admissions = createAdmissions(connection, changes, clock);
+  const holds = createHolds(connection, changes, clock);
   const usage = createUsage(connection);
   let pinging: Promise<void> | undefined;
   return {
@@ -52,6 +55,8 @@ function createStore(connection: Connection, { itemKey, createdAt }: Identity, c
     },
     used: async (accountId, hour) =>
       (await connection.read<{ requests: number }>(USED, accountId, hour))[0]?.requests ?? 0,
+    ...holds.store,
+    ...createGrants(connection, changes),
     ...createKeys(connection, changes, clock),
     ...createAccounts(connection, changes),
     ...usage,
@@ -86,6 +91,7 @@ function createStore(connection: Connection, { itemKey, createdAt }: Identity, c
         .finally(() => (pinging = undefined))),
     idle: () => Promise.resolve(),
     async close() {
+      await holds.close();
       await changes.close();
       await connection.close();
     },

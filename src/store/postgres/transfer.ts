@@ -1,4 +1,5 @@
 // Export and import, each on a connection and in a transaction of its own. A backup is pg_dump's work.
+import { spendingOfUsage } from '../holds/holds.ts';
 import { RECORD_TYPES, SOURCES } from '../rows.ts';
 import type { AuditEntry } from '../admin-records.ts';
 import { StoreError, type StoredRecord } from '../store.ts';
@@ -40,6 +41,8 @@ const FORMS: Readonly<Record<StoredRecord['type'], Form>> = {
       models: row['models'] === null ? null : JSON.stringify(row['models']),
     }),
   },
+  grant: { order: 'number' },
+  spending: { order: 'account_id, kind, start' },
   hour: {
     order: 'account_id, hour',
     write: (row) => ({ ...row, prev: row['requests'], wanted: 0, most: 0 }),
@@ -99,6 +102,9 @@ export async function importRecords(
         if (rows.length > 0) await client.query(insertOf(type, rows[0] ?? {}), [JSON.stringify(rows)]);
       }
     }
+    // An older gateway exports none.
+    if ((await client.query('SELECT 1 FROM spending LIMIT 1')).rows.length === 0)
+      await client.query(spendingOfUsage('sum'));
     await client.query(NEXT_ACCOUNT);
     await client.query(addToSums('usage'));
     const { at, actor, address, action, detail } = await audit();

@@ -20,7 +20,7 @@ interface Span {
 
 /** Statements that write are run to their end, with `all` or `run`: `get` stops at the first row, and says nothing where
  *  the commit that follows fails (a full disk). */
-export function prepareAccounts(db: Db, forgetKeys: () => void) {
+export function prepareAccounts(db: Db, forgetKeys: () => void, removeLimitsOf: (id: number) => void) {
   const find = db.prepare<[string], AccountRow>('SELECT * FROM accounts WHERE name = ?');
   const list = db.prepare<[now: number, after: number, most: number], AccountRow & { keys: number }>(
     `SELECT accounts.*, (
@@ -51,11 +51,16 @@ export function prepareAccounts(db: Db, forgetKeys: () => void) {
       forgetKeys();
       return rename.immediate(name, to);
     },
-    removal: prepareRemoval(db, find, forgetKeys),
+    removal: prepareRemoval(db, find, forgetKeys, removeLimitsOf),
   };
 }
 
-function prepareRemoval(db: Db, find: { get(name: string): AccountRow | undefined }, forgetKeys: () => void) {
+function prepareRemoval(
+  db: Db,
+  find: { get(name: string): AccountRow | undefined },
+  forgetKeys: () => void,
+  removeLimitsOf: (id: number) => void,
+) {
   const removeKeys = db.prepare<[number]>('DELETE FROM keys WHERE account_id = ?');
   const removeItems = db.prepare<[account: number, most: number]>(
     'DELETE FROM items WHERE (account_id, id) IN (SELECT account_id, id FROM items WHERE account_id = ? LIMIT ?)',
@@ -79,6 +84,7 @@ function prepareRemoval(db: Db, find: { get(name: string): AccountRow | undefine
       removeKeys.run(row.id);
       removeAllItems.run(row.id);
       removeItemBytes.run(row.id);
+      removeLimitsOf(row.id);
       removeAccount.run(row.id);
       note.run(row.id);
       return toAccount(row);

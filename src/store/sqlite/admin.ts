@@ -1,6 +1,8 @@
 // Tokens of the admin API, and the audit of changes.
 import { TOKEN, toToken, type TokenRow } from '../rows.ts';
-import type { AdminToken, AuditEntry, AuditRow, NewAdminToken } from '../admin-records.ts';
+import type { AdminStore, AdminToken, AuditEntry, AuditRow, NewAdminToken } from '../admin-records.ts';
+import { inSteps } from './background.ts';
+import type { Connection } from './connection.ts';
 import type { Db } from './driver.ts';
 
 export function prepareAdmin(db: Db) {
@@ -46,4 +48,19 @@ export function prepareAdmin(db: Db) {
 
 function optional(row: TokenRow | undefined): AdminToken | undefined {
   return row === undefined ? undefined : toToken(row);
+}
+
+export function adminOf(connection: Connection<{ admin: ReturnType<typeof prepareAdmin> }>): AdminStore {
+  const { run } = connection;
+  return {
+    createAdminToken: (token) => run(({ admin }) => admin.createToken(token)),
+    findAdminToken: (hash) => run(({ admin }) => admin.findToken(hash)),
+    listAdminTokens: () => run(({ admin }) => admin.listTokens()),
+    revokeAdminToken: (id, at) => run(({ admin }) => admin.revokeToken(id, at)),
+    touchAdminToken: (id, at) => run(({ admin }) => admin.touchToken(id, at)),
+    beginAudit: (entry) => run(({ admin }) => admin.beginAudit(entry)),
+    endAudit: (id, status) => run(({ admin }) => admin.endAudit(id, status)),
+    listAudit: (before, most) => run(({ admin }) => admin.listAudit(before, most)),
+    pruneAudit: (before) => inSteps(connection, ({ admin }, most) => admin.pruneAudit(before, most)),
+  };
 }

@@ -4,11 +4,13 @@ import type { Clock } from '../../clock.ts';
 import { readItemKey } from '../items/cipher.ts';
 import type { Store, TargetHealth } from '../store.ts';
 import { prepareAccounts, removeAccount, removeLeftData } from './accounts.ts';
-import { prepareAdmin } from './admin.ts';
+import { adminOf, prepareAdmin } from './admin.ts';
 import { createAdmissions, prepareAdmissions, keysOf, prepareKeys } from './access.ts';
 import { createPace, inSteps } from './background.ts';
 import { connect } from './connection.ts';
 import { loadDriver, type Db } from './driver.ts';
+import { grantsOf, prepareGrants } from './holds/grants.ts';
+import { createHolds, prepareHolds } from './holds/holds.ts';
 import { prepareItems, pruneItems } from './items.ts';
 import { findRequests, prepareRequests } from './usage/requests.ts';
 import { prepareUsage, prune, sumUp } from './usage/rows.ts';
@@ -30,6 +32,8 @@ export async function openSqlite(file: string, clock: Clock): Promise<Store> {
   const run = connection.run;
   const inPace = createPace(connection);
   const admissions = createAdmissions(connection);
+  const alone = () => connect({ driver, file, clock, prepare: (db) => ({ holds: prepareHolds(db) }) });
+  const holds = createHolds(connection, alone, clock);
   return {
     location: file,
     get createdAt() {
@@ -38,6 +42,8 @@ export async function openSqlite(file: string, clock: Clock): Promise<Store> {
     itemKey: () => readItemKey(`${file}.key`),
 
     admit: admissions.admit,
+    ...holds.store,
+    ...grantsOf(connection),
     used: (accountId, hour) => run((sql) => sql.used.get(accountId, hour) ?? 0),
 
     ...keysOf(connection),
@@ -62,6 +68,8 @@ export async function openSqlite(file: string, clock: Clock): Promise<Store> {
     async prune(now, keep) {
       await removeLeftData(connection);
       await prune(connection, now, keep);
+      await inSteps(connection, (sql, most) => sql.holds.pruneSpending(now, most));
+      await inSteps(connection, (sql, most) => sql.pruneGrants(now - keep, most));
     },
     storeItems: (rows, bounds) => run(({ items }) => items.store(rows, bounds)),
     findItems: (accountId, ids, now, mostBytes) =>
@@ -69,15 +77,7 @@ export async function openSqlite(file: string, clock: Clock): Promise<Store> {
     extendItems: (accountId, ids, until) => run(({ items }) => void items.extend(accountId, ids, until)),
     deleteItems: (accountId, ids) => run(({ items }) => items.remove(accountId, ids)),
     pruneItems: (now) => pruneItems(connection, now),
-    createAdminToken: (token) => run(({ admin }) => admin.createToken(token)),
-    findAdminToken: (hash) => run(({ admin }) => admin.findToken(hash)),
-    listAdminTokens: () => run(({ admin }) => admin.listTokens()),
-    revokeAdminToken: (id, at) => run(({ admin }) => admin.revokeToken(id, at)),
-    touchAdminToken: (id, at) => run(({ admin }) => admin.touchToken(id, at)),
-    beginAudit: (entry) => run(({ admin }) => admin.beginAudit(entry)),
-    endAudit: (id, status) => run(({ admin }) => admin.endAudit(id, status)),
-    listAudit: (before, most) => run(({ admin }) => admin.listAudit(before, most)),
-    pruneAudit: (before) => inSteps(connection, ({ admin }, most) => admin.pruneAudit(before, most)),
+    ...adminOf(connection),
     exportRecords: () => exportRecords(driver, file),
     async importRecords(batches, audit) {
       const done = await importRecords(driver, file, batches, audit);
@@ -89,6 +89,7 @@ export async function openSqlite(file: string, clock: Clock): Promise<Store> {
     idle: () => run((_, db) => void db.pragma('wal_checkpoint(PASSIVE)')),
     async close() {
       await admissions.flush();
+      await holds.close();
       connection.close();
     },
   };
@@ -96,12 +97,15 @@ export async function openSqlite(file: string, clock: Clock): Promise<Store> {
 
 function prepare(db: Db) {
   const keys = prepareKeys(db);
+  const holds = prepareHolds(db);
   return {
     ...prepareAdmissions(db),
-    ...prepareAccounts(db, keys.forgetKeys),
+    ...prepareAccounts(db, keys.forgetKeys, holds.removeLimitsOf),
+    ...prepareGrants(db, keys.forgetKeys),
+    holds,
     ...keys,
     ...prepareHealth(db),
-    usage: prepareUsage(db, keys.touchKey),
+    usage: prepareUsage(db, keys.touchKey, holds.ledger.spend),
     requests: prepareRequests(db),
     items: prepareItems(db),
     admin: prepareAdmin(db),

@@ -1,6 +1,7 @@
 // Export, import and backup. Each has a connection of its own: a snapshot or a transaction that lasts must not hold what other work
 // of the process reads and writes.
 import type { Cancellation } from '../../cancellation.ts';
+import { spendingOfUsage } from '../holds/holds.ts';
 import { RECORD_TYPES, SOURCES } from '../rows.ts';
 import type { AuditEntry } from '../admin-records.ts';
 import type { Permission, StoredRecord } from '../store.ts';
@@ -40,6 +41,8 @@ const FORMS: Readonly<Record<StoredRecord['type'], Form>> = {
       models: (value) => (value === null ? null : JSON.stringify(value)),
     },
   },
+  grant: { order: 'rowid' },
+  spending: { order: 'account_id, kind, start' },
   hour: { order: 'account_id, hour' },
   usage: {
     order: 'id',
@@ -95,6 +98,8 @@ export async function importRecords(
     if (!isEmpty(db)) return false;
     const insert = prepareInsert(db);
     for await (const batch of batches) for (const record of batch) insert(record);
+    // An older gateway exports none.
+    if (db.prepare('SELECT 1 FROM spending LIMIT 1').get() === undefined) db.exec(spendingOfUsage('total'));
     const { beginAudit, endAudit } = prepareAdmin(db);
     endAudit(beginAudit(await audit()), 200);
     db.exec('COMMIT');

@@ -20,8 +20,13 @@ interface AccountsProps {
   remove: (account: Account) => void;
 }
 
-export const tierTitle = ({ tier, requests_per_hour: most }: Tier): string =>
-  most === null ? `${tier}: no limit` : `${tier}: ${format.count(most)} an hour`;
+export const tierTitle = ({ tier, limits }: Tier): string =>
+  `${tier}: ${limits.length === 0 ? 'no limit' : limits.map(limitTitle).join(', ')}`;
+
+function limitTitle({ kind, per, limit }: Tier['limits'][number]): string {
+  const unit = { requests: '', tokens: ' tokens', cost: ' USD' }[kind];
+  return `${format.count(limit)}${unit} ${per === 'hour' ? 'an' : 'a'} ${per}`;
+}
 
 export function Accounts({ accounts, tiers, onChange, createKey, rename, remove }: AccountsProps): VNode {
   const [error, setError] = useState<Error>();
@@ -90,7 +95,9 @@ export function Accounts({ accounts, tiers, onChange, createKey, rename, remove 
 
 /** The configuration may name the tier no more. */
 const withOwn = (tiers: readonly Tier[], own: string): readonly Tier[] =>
-  tiers.some(({ tier }) => tier === own) ? tiers : [...tiers, { tier: own, requests_per_hour: null }];
+  tiers.some(({ tier }) => tier === own)
+    ? tiers
+    : [...tiers, { tier: own, requests_per_hour: null, limits: [] }];
 
 interface AccountDialogProps {
   of: Account;

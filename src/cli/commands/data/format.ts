@@ -2,6 +2,7 @@
 // record a line, with the members of StoredRecord in snake case.
 import { SOURCES } from '../../../store/rows.ts';
 import type { StoredRecord } from '../../../store/store.ts';
+import { USAGE_COLUMNS } from '../../../store/usage-columns.ts';
 import { CliError } from '../../../cli-error.ts';
 import { createOwners, MEMBERS } from './members.ts';
 
@@ -9,7 +10,15 @@ const VERSION = 1;
 
 export type Counts = Record<StoredRecord['type'], number>;
 
-export const noCounts = (): Counts => ({ account: 0, removed_account: 0, key: 0, hour: 0, usage: 0 });
+export const noCounts = (): Counts => ({
+  account: 0,
+  removed_account: 0,
+  key: 0,
+  grant: 0,
+  spending: 0,
+  hour: 0,
+  usage: 0,
+});
 
 /** Members of a record, and of its line. */
 const columnsOf = (type: StoredRecord['type']): [member: string, name: string][] =>
@@ -35,6 +44,8 @@ function lineOf(record: StoredRecord, counts: Counts): string {
 }
 
 const BATCH = 1000;
+/** By column of usage that is not nullable. */
+const OLDER = new Map(USAGE_COLUMNS.map(({ name, older }) => [name, older]));
 
 /** What a person does with a file that is no export. */
 const ANOTHER = 'name a file that gateway export wrote';
@@ -111,7 +122,8 @@ function recordOf(line: Record<string, unknown>, fault: Fault): StoredRecord {
   for (const [member, name] of columnsOf(type as StoredRecord['type'])) {
     const rule = members[name];
     // A column may be newer than the gateway that wrote the file. Of a key, null may mean every model, or no end.
-    const value = type === 'usage' || name === 'usage_label' ? (line[name] ?? null) : line[name];
+    const value =
+      type === 'usage' || name === 'usage_label' ? (line[name] ?? OLDER.get(name) ?? null) : line[name];
     if (rule?.fits(value) !== true)
       throw fault(`${type}.${name} is missing or not right: ${rule?.right ?? 'nothing'} is expected`);
     record[member] = value;

@@ -4,6 +4,7 @@ import { nameFault } from '../../../accounts/json.ts';
 import { ENDPOINT_NAMES, PERMISSIONS } from '../../../canonical/request.ts';
 import { HOUR_MS } from '../../../clock.ts';
 import type { StoredRecord } from '../../../store/store.ts';
+import { LIMIT_KINDS } from '../../../tier.ts';
 import { MAX_MODEL_LENGTH, USAGE_COLUMNS, type UsageKind } from '../../../store/usage-columns.ts';
 
 interface Rule {
@@ -104,6 +105,27 @@ export const MEMBERS: Readonly<Record<StoredRecord['type'], Readonly<Record<stri
     last_used_at: optional(time),
     expires_at: optional(time),
     revoked_at: optional(time),
+  },
+  grant: {
+    id: matching('the ID of a grant', /^\w{1,64}$/),
+    account_id: accountNumber,
+    kind: rule(`one of ${LIMIT_KINDS.join(', ')}`, (value) => LIMIT_KINDS.some((kind) => kind === value)),
+    amount: count,
+    until: time,
+    created_at: time,
+    revoked_at: optional(time),
+  },
+  spending: {
+    account_id: accountNumber,
+    kind: rule('0 or 1', (value) => value === 0 || value === 1),
+    start: hour,
+    tokens: count,
+    fresh: count,
+    cost: count,
+    estimated_tokens: count,
+    estimated_fresh: count,
+    estimated_cost: count,
+    unpriced: count,
   },
   hour: { account_id: accountNumber, hour, requests: count },
   usage: Object.fromEntries(

@@ -3,8 +3,10 @@
 import { randomUUID } from 'node:crypto';
 import type { Batch } from '../../store.ts';
 import { USAGE_COLUMNS, USAGE_NAMES, valueOf, type UsageKind, type UsageRow } from '../../usage-columns.ts';
-import { hourOf } from '../../../clock.ts';
+import { DAY_MS, HOUR_MS, hourOf } from '../../../clock.ts';
+import { SUM_OF_DAY, SUM_OF_HOUR, SUMS_KEPT_MS } from '../../holds/holds.ts';
 import type { Connection } from '../connection.ts';
+import { ADD_SPENDING } from '../holds/statements.ts';
 import { storable } from '../transfer.ts';
 import { addToSums, createUsageSums } from './sums.ts';
 
@@ -32,6 +34,15 @@ const RECORD = {
       RETURNING batch
     ),
     new_rows AS MATERIALIZED (SELECT r.* FROM batch, json_to_recordset($3::json) AS r (${TYPED})),
+    spent AS (
+      INSERT INTO spending (account_id, kind, start, tokens, fresh, cost, estimated_tokens, estimated_fresh, estimated_cost, unpriced)
+      SELECT account_id, kind, at - at % length, sum(input + coalesce(cache_read, 0) + coalesce(cache_write, 0) + output),
+        sum(input + coalesce(cache_write, 0) + output), coalesce(sum(round(cost_usd * 1000000000)), 0), 0, 0, 0,
+        sum((cost_usd IS NULL)::int)
+      FROM new_rows, (VALUES (${SUM_OF_HOUR}, ${HOUR_MS}), (${SUM_OF_DAY}, ${DAY_MS})) AS parts (kind, length)
+      WHERE NOT settled AND input IS NOT NULL AND output IS NOT NULL
+      GROUP BY 1, 2, 3 ORDER BY 1, 2, 3 ${ADD_SPENDING}
+    ),
     recorded AS (INSERT INTO usage (${USAGE_NAMES}) SELECT ${USAGE_NAMES} FROM new_rows),
     uses AS MATERIALIZED (SELECT key_id, max(at) AS at FROM new_rows GROUP BY key_id),
     locked AS MATERIALIZED (
@@ -52,6 +63,9 @@ const inSteps = (table: string, condition: string): { text: string } => ({
 const PRUNE_ROWS = inSteps('usage', 'at < $1');
 const PRUNE_COUNTS = inSteps('hours', 'hour < $1');
 const PRUNE_WRITERS = inSteps('usage_writers', 'at < $1');
+const PRUNE_DAYS = inSteps('spending', `kind = ${SUM_OF_DAY} AND start < $1`);
+const PRUNE_HOURS = inSteps('spending', `kind = ${SUM_OF_HOUR} AND start < $1`);
+const PRUNE_GRANTS = inSteps('grants', 'until < $1');
 
 export function createUsage(connection: Connection) {
   const { pruneSums, ...reports } = createUsageSums(connection);
@@ -79,6 +93,9 @@ export function createUsage(connection: Connection) {
       await pruneSums(before);
       await steps(PRUNE_COUNTS, before);
       await steps(PRUNE_WRITERS, trusted - WRITERS_KEPT_MS);
+      await steps(PRUNE_DAYS, trusted - SUMS_KEPT_MS);
+      await steps(PRUNE_HOURS, trusted - 2 * DAY_MS);
+      await steps(PRUNE_GRANTS, trusted - keep);
     },
   };
 }

@@ -119,5 +119,5 @@ export async function findRequests(
 }
 
 function toRequest(row: RequestRow): StoredRequest {
-  return { ...row, streamed: row.streamed === 1 };
+  return { ...row, streamed: row.streamed === 1, settled: row.settled === 1 };
 }

@@ -1,4 +1,5 @@
 // Usage rows: written in batches, added to the sums of their hours and days, deleted in small steps.
+import { type Spending, unsettled } from '../../holds/holds.ts';
 import type { Batch } from '../../store.ts';
 import { USAGE_COLUMNS, USAGE_NAMES, valueOf, type UsageRow } from '../../usage-columns.ts';
 import { hourOf } from '../../../clock.ts';
@@ -7,7 +8,12 @@ import type { Connection } from '../connection.ts';
 import type { Db } from '../driver.ts';
 import { prepareUsageSums } from './sums.ts';
 
-export function prepareUsage(db: Db, touchKey: (id: string, at: number) => void) {
+/** `spend`: adds to the sums of an account's limits. */
+export function prepareUsage(
+  db: Db,
+  touchKey: (id: string, at: number) => void,
+  spend: (accountId: number, at: number, sums: Spending) => void,
+) {
   const insert = db.prepare(
     `INSERT INTO usage (${USAGE_NAMES}) VALUES (${USAGE_COLUMNS.map(() => '?').join(', ')})`,
   );
@@ -27,6 +33,7 @@ export function prepareUsage(db: Db, touchKey: (id: string, at: number) => void)
       uses.set(row.keyId, Math.max(row.at, uses.get(row.keyId) ?? 0));
     }
     for (const [id, at] of uses) touchKey(id, at);
+    for (const { accountId, hour, sums } of unsettled(rows)) spend(accountId, hour, sums);
     sums.rollUpAfter(last);
   });
   return {

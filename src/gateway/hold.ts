@@ -1,0 +1,151 @@
+// What a request holds of its account's limits, and what it took in the end: settled once, before the last byte of its answer is sent.
+import { type Usage, totalInput } from '../canonical/reply.ts';
+import type { Held } from '../accounts/admission.ts';
+import type { Clock } from '../clock.ts';
+import { costOf } from '../routing/price.ts';
+import type { Target } from '../routing/catalog.ts';
+import { isBuiltin } from '../routing/targets.ts';
+import type { Estimate, HoldStore, Settlement, Standing } from '../store/holds/holds.ts';
+import { GatewayError } from '../errors.ts';
+import type { Config } from '../config/config.ts';
+import { nanosOf, type Tier } from '../tier.ts';
+import type { Inbound } from './inbound/read-request.ts';
+import type { Outcome, Trace } from './trace.ts';
+import type { UsualOutputs } from './usual-outputs.ts';
+
+/** Of what goes to clients, streamed. */
+const BYTES_PER_TOKEN = 4;
+
+/** Tokens that a request is expected to take. */
+export interface Expected {
+  input: number;
+  output: number;
+}
+
+interface HoldDeps {
+  store: Pick<HoldStore, 'settle'>;
+  usual: UsualOutputs;
+  clock: Clock;
+}
+
+/** Before the body is released. */
+export function expectedOf(
+  inbound: Inbound,
+  target: Target,
+  accountId: number,
+  usual: UsualOutputs,
+): Expected {
+  const most = inbound.outputLimit() ?? Infinity;
+  return { input: inbound.estimate(), output: Math.min(usual.of(accountId, target.key), most) };
+}
+
+export function estimateOf(expected: Expected, target: Target): Estimate {
+  return { tokens: expected.input + expected.output, cost: priceOf(target, expected) ?? 0 };
+}
+
+/** Billionths of a dollar; undefined: the price is unknown. The built-in provider costs nothing. */
+function priceOf(target: Target, usage: Usage): number | undefined {
+  if (isBuiltin(target.provider)) return 0;
+  const cost = costOf(target.price, usage);
+  return cost === undefined ? undefined : nanosOf(cost);
+}
+
+/**
+ * Where a limit of money holds and `unknown_price: refuse` is set, only targets with a price. Throws GatewayError `forbidden_model` if none is
+ * left.
+ */
+export function pricedTargets(
+  targets: readonly Target[],
+  model: string,
+  { held, limits }: Tier,
+  { unknownPrice }: Pick<Config, 'unknownPrice'>,
+): readonly Target[] {
+  if (!held || unknownPrice === 'allow' || limits.every(({ kind }) => kind !== 'cost')) return targets;
+  const priced = targets.filter(isPriced);
+  if (priced.length > 0) return priced;
+  const shown = targets.map(({ key }) => key.slice(0, MOST_SHOWN)).join(', ');
+  throw new GatewayError(
+    'forbidden_model',
+    `the price of ${shown} is unknown, and the account has a limit of cost (unknown_price: refuse, asked for: ${model.slice(0, MOST_SHOWN)}); ` +
+      'write the price at the model in the configuration: price: { input: 1, output: 2 } (USD a million tokens)',
+  );
+}
+
+const MOST_SHOWN = 200;
+
+/** Whether every answer of the target has a known cost. */
+function isPriced({ provider, price }: Target): boolean {
+  return isBuiltin(provider) || (price?.input !== undefined && price.output !== undefined);
+}
+
+type Ended = Pick<Outcome, 'usage' | 'error'>;
+
+export class RequestHold {
+  readonly #held: Held;
+  readonly #expected: Expected;
+  readonly #accountId: number;
+  readonly #deps: HoldDeps;
+  #settling: Promise<void> | undefined;
+
+  constructor(held: Held, expected: Expected, accountId: number, deps: HoldDeps) {
+    this.#held = held;
+    this.#expected = expected;
+    this.#accountId = accountId;
+    this.#deps = deps;
+  }
+
+  /** How the limits stand, as far as this request knows. */
+  get standings(): readonly Standing[] {
+    return this.#held.standings;
+  }
+
+  /** Replaces what is held by what the request took; only the first call counts. Never rejects: a database that is away is told later.
+   *  `whole`: the standings are to be known afterwards, since the answer's head follows. */
+  settle(ended: Ended, trace: Trace, whole = false): Promise<void> {
+    return (this.#settling ??= this.#settle(ended, trace, whole));
+  }
+
+  async #settle(ended: Ended, trace: Trace, whole: boolean): Promise<void> {
+    const { store, clock, usual } = this.#deps;
+    const { usage } = ended;
+    const target = trace.contact?.target;
+    if (usage !== undefined && ended.error === null && target !== undefined)
+      usual.add(this.#accountId, target.key, usage.output);
+    const { standings } = this.#held;
+    const standing = await store.settle(
+      {
+        hold: this.#held.number,
+        accountId: this.#accountId,
+        limits: whole ? standings.map(({ limit }) => limit) : [],
+        ...this.#amounts(ended, trace),
+      },
+      clock.now(),
+    );
+    if (whole && standing !== undefined && standing.length > 0) this.#held.standings = standing;
+  }
+
+  #amounts({ usage, error }: Ended, trace: Trace): Omit<Settlement, 'hold' | 'accountId' | 'limits'> {
+    const target = trace.contact?.target;
+    const taken = usage ?? this.#guess(error, trace);
+    if (taken === undefined || target === undefined)
+      return { tokens: 0, fresh: 0, cost: 0, estimated: false, unpriced: false };
+    const tokens = totalInput(taken) + taken.output;
+    const cost = priceOf(target, taken);
+    return {
+      tokens,
+      fresh: tokens - (taken.cacheRead ?? 0),
+      cost: cost ?? 0,
+      estimated: usage === undefined,
+      unpriced: cost === undefined,
+    };
+  }
+
+  /** Of a request whose usage nobody told: of a whole answer, what was expected; of one that broke off or whose client left, what was sent
+   *  and what had come; of one without an answer, nothing. */
+  #guess(error: string | null, { written }: Trace): Usage | undefined {
+    const { input, output } = this.#expected;
+    if (error === null) return this.#expected;
+    if (error !== 'client_closed' && written === 0) return undefined;
+    return { input, output: Math.min(output, Math.ceil(written / BYTES_PER_TOKEN)) };
+  }
+}
