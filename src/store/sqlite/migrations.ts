@@ -2,6 +2,7 @@
 // not a prefix of this list belongs to a newer gateway or to another program, and stays unchanged.
 import { StoreError } from '../store.ts';
 import type { Db } from './driver.ts';
+import { LIMITS } from './holds/schema.ts';
 
 interface Migration {
   name: string;
@@ -298,64 +299,7 @@ export const MIGRATIONS: readonly Migration[] = [
   },
   {
     name: '0014-limits',
-    // Tokens and money. `spending`: sums by hour (kind 0) and by day (1); money in billionths of a dollar; `estimated_…` is a part. Usage
-    // rows that were `settled` are in it already. `holds`: of requests under way, by the process that holds them; `lapsed_at`: settled
-    // as estimated, since the process seemed gone. `holders`: these processes, each until its lease ends.
-    sql: `
-      CREATE TABLE spending (
-        account_id INTEGER NOT NULL,
-        kind INTEGER NOT NULL,
-        start INTEGER NOT NULL,
-        tokens INTEGER NOT NULL,
-        fresh INTEGER NOT NULL,
-        cost INTEGER NOT NULL,
-        estimated_tokens INTEGER NOT NULL,
-        estimated_fresh INTEGER NOT NULL,
-        estimated_cost INTEGER NOT NULL,
-        unpriced INTEGER NOT NULL,
-        PRIMARY KEY (account_id, kind, start)
-      ) STRICT, WITHOUT ROWID;
-      CREATE TABLE holds (
-        account_id INTEGER NOT NULL,
-        holder INTEGER NOT NULL,
-        number INTEGER NOT NULL,
-        at INTEGER NOT NULL,
-        tokens INTEGER NOT NULL,
-        cost INTEGER NOT NULL,
-        lapsed_at INTEGER,
-        PRIMARY KEY (account_id, holder, number)
-      ) STRICT, WITHOUT ROWID;
-      CREATE TABLE holders (
-        id INTEGER PRIMARY KEY,
-        address TEXT NOT NULL,
-        pid INTEGER NOT NULL,
-        until INTEGER NOT NULL
-      ) STRICT;
-      CREATE TABLE grants (
-        id TEXT PRIMARY KEY,
-        account_id INTEGER NOT NULL,
-        kind TEXT NOT NULL,
-        amount INTEGER NOT NULL,
-        until INTEGER NOT NULL,
-        created_at INTEGER NOT NULL,
-        revoked_at INTEGER
-      ) STRICT;
-      CREATE INDEX grants_account ON grants (account_id);
-      ALTER TABLE usage ADD COLUMN settled INTEGER NOT NULL DEFAULT 0;
-      INSERT INTO spending
-      SELECT account_id, kind, at - at % iif(kind = 0, 3600000, 86400000), sum(input + output),
-        sum(input - cache_read + output), round(total(cost_usd) * 1000000000), 0, 0, 0, sum(unpriced)
-      FROM (
-        SELECT account_id, at, input, cache_read, output, cost_usd, unpriced FROM usage_sums WHERE kind = 1
-        UNION ALL
-        SELECT account_id, at, input + coalesce(cache_read, 0) + coalesce(cache_write, 0), coalesce(cache_read, 0), output,
-          coalesce(cost_usd, 0), cost_usd IS NULL
-        FROM usage
-        WHERE id > (SELECT id FROM usage_summed) AND input IS NOT NULL AND output IS NOT NULL
-      ) AS known, (SELECT 0 AS kind UNION ALL SELECT 1)
-      WHERE at >= (SELECT coalesce(max(at), 0) FROM usage) - 62 * 86400000
-      GROUP BY 1, 2, 3;
-    `,
+    sql: LIMITS,
   },
 ];
 
