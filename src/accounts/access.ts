@@ -39,7 +39,7 @@ export function hashKey(plaintext: string): string {
 
 export interface KeySpec extends Pick<
   NewKey,
-  'account' | 'tier' | 'label' | 'permissions' | 'models' | 'expiresAt'
+  'account' | 'tier' | 'label' | 'usageLabel' | 'permissions' | 'models' | 'expiresAt'
 > {
   /** The key of one `gateway run`: its ID says so, and it is deleted some days after its end. */
   isLease?: boolean;

@@ -32,6 +32,8 @@ export interface RequestDetail {
   lost?: string[];
   /** Tool calls of a local model that were made whole. */
   repaired?: string[];
+  /** How long the client's last tools took, where it says so. */
+  tools?: { name: string; ms: number }[];
   /** The input tokens that the client got are the gateway's estimate. */
   estimated_input?: number;
   /** The error's message, as the client got it. */
@@ -105,9 +107,16 @@ export function refusedJson(request: RefusedRequest): RequestJson {
 }
 
 /** Members that are not as this gateway writes them are left out: another version may have written the row. */
-function readDetail(text: string | null): RequestDetail {
+export function readDetail(text: string | null): RequestDetail {
   if (text === null) return {};
-  const { attempts, passed_over: passedOver, estimated_input: estimated, message, ...lists } = parse(text);
+  const {
+    attempts,
+    passed_over: passedOver,
+    estimated_input: estimated,
+    message,
+    tools,
+    ...lists
+  } = parse(text);
   const detail: RequestDetail = {};
   if (Array.isArray(attempts)) detail.attempts = attempts.filter(isAttempt);
   if (Array.isArray(passedOver)) detail.passed_over = passedOver.filter(isPassedOver);
@@ -115,6 +124,7 @@ function readDetail(text: string | null): RequestDetail {
     const list = lists[name];
     if (Array.isArray(list)) detail[name] = list.filter((item) => typeof item === 'string');
   }
+  if (Array.isArray(tools)) detail.tools = tools.filter(isToolTime);
   if (typeof estimated === 'number') detail.estimated_input = estimated;
   if (typeof message === 'string') detail.message = message;
   return detail;
@@ -142,6 +152,11 @@ function isAttempt(value: unknown): value is AttemptDetail {
   const isNumber = [status, key].every((member) => member === undefined || typeof member === 'number');
   const isComplete = typeof target === 'string' && typeof protocol === 'string' && typeof ms === 'number';
   return isComplete && isNumber && isText(error) && isText(message);
+}
+
+function isToolTime(value: unknown): value is { name: string; ms: number } {
+  const { name, ms } = Object(value) as Record<string, unknown>;
+  return typeof name === 'string' && typeof ms === 'number';
 }
 
 function isPassedOver(value: unknown): value is { target: string; why: string } {

@@ -108,6 +108,11 @@ const COMMANDS: readonly CommandRow[] = [
     load: async () => (await import('./commands/running/requests.ts')).defineRequests,
   },
   {
+    name: 'conversations',
+    summary: 'what each conversation cost, its sub-agents and its cache misses',
+    load: async () => (await import('./commands/data/conversations.ts')).defineConversations,
+  },
+  {
     name: 'top',
     summary: 'what a running gateway does now, live',
     load: async () => (await import('./commands/running/top.ts')).defineTop,

@@ -5,6 +5,7 @@ import type { BodyNames } from '../canonical/body-names.ts';
 import { nonEmpty } from '../canonical/json.ts';
 import { withoutKeys } from '../ids.ts';
 import type { Beginnings } from './beginnings.ts';
+import { ID_PREFIX, labelOf } from './names.ts';
 
 /** null: the client says nothing of it. */
 export interface Identity {
@@ -21,6 +22,13 @@ export interface Identity {
   readonly label: string | null;
   /** The program, by its user agent. */
   readonly client: string | null;
+  /** How long its last tools took, in milliseconds. */
+  readonly tools: readonly ToolTime[] | null;
+}
+
+interface ToolTime {
+  name: string;
+  ms: number;
 }
 
 type Headers = Readonly<Record<string, string | string[] | undefined>>;
@@ -39,6 +47,7 @@ interface Introduction {
 export function identify(introduction: Introduction, beginnings: Beginnings, now: number): Identity {
   const { headers, body, keyLabel } = introduction;
   const told = toldBy(headers, body);
+  const label = nonEmpty(headers['x-gateway-label']);
   return {
     conversation: conversationOf(introduction, told.conversation, beginnings, now),
     agent: idOf(told.agent),
@@ -46,7 +55,8 @@ export function identify(introduction: Introduction, beginnings: Beginnings, now
     agentType: wordOf(told.agentType),
     class: wordOf(told.class),
     prompt: idOf(told.prompt),
-    label: labelOf(nonEmpty(headers['x-gateway-label'])) ?? keyLabel,
+    label: label === undefined ? keyLabel : (labelOf(label) ?? keyLabel),
+    tools: toolTimes(nonEmpty(headers['x-claude-code-prev-tool-durations'])),
     client: clientOf(nonEmpty(headers['user-agent']) ?? nonEmpty(headers['originator'])),
   };
 }
@@ -148,33 +158,18 @@ function conversationOf(
   beginnings: Beginnings,
   now: number,
 ): string {
-  if (named !== undefined) return PREFIX + digest(`${accountId} ${NAMED} ${named}`);
+  if (named !== undefined) return ID_PREFIX + digest(`${accountId} ${NAMED} ${named}`);
   // Applications give one key to all their conversations.
   const begun = digest(`${accountId} ${BEGUN} ${body.cacheKey ?? ''}\n${beginning()}`);
-  return PREFIX + beginnings.slotOf(begun, now) + begun;
+  return ID_PREFIX + beginnings.slotOf(begun, now) + begun;
 }
 
-const PREFIX = 'conv_';
 /** Characters of a conversation's digest: 95 bits. */
 const DIGEST_DIGITS = 16;
 
 /** In base62; two characters of base64url count double. */
 function digest(given: string): string {
   return hash('sha256', given, 'base64url').slice(0, DIGEST_DIGITS).replaceAll('-', 'x').replaceAll('_', 'y');
-}
-
-/** Characters of the id by which people find a conversation. */
-const SHORT_DIGITS = 8;
-
-/** The beginning of the id, by which people find the conversation. */
-export function shortId(conversation: string): string {
-  return conversation.slice(PREFIX.length, PREFIX.length + SHORT_DIGITS);
-}
-
-/** A conversation's id or its beginning, with or without `conv_`. undefined: no id begins like this. */
-export function readConversationId(given: string): string | undefined {
-  const digits = given.startsWith(PREFIX) ? given.slice(PREFIX.length) : given;
-  return /^[0-9A-Za-z]{1,32}$/.test(digits) ? PREFIX + digits : undefined;
 }
 
 /** Ids of agents are stored as they are where they have no more than these characters. */
@@ -186,31 +181,26 @@ function idOf(given: string | undefined): string | null {
   return PLAIN_ID.test(given) && withoutKeys(given) === given ? given : `hash_${digest(given)}`;
 }
 
+/** Of one request. */
+const MOST_TOOLS = 20;
+
+/** `Bash=742;Read=9` */
+function toolTimes(given: string | undefined): readonly ToolTime[] | null {
+  if (given === undefined) return null;
+  const times: ToolTime[] = [];
+  for (const part of given.split(';', MOST_TOOLS)) {
+    const [, word, ms] = /^\s*([^=]{1,64})=(\d{1,9})\s*$/.exec(part) ?? [];
+    const name = wordOf(word);
+    if (name !== null) times.push({ name, ms: Number(ms) });
+  }
+  return times.length === 0 ? null : times;
+}
+
 const WORD = /^[\w.:/@+-]{1,64}$/;
 
 /** A kind of agent or of work; another text is none. */
 function wordOf(given: string | undefined): string | null {
   return given !== undefined && WORD.test(given) && withoutKeys(given) === given ? given : null;
-}
-
-/** Characters of a label; more are cut. */
-const MAX_LABEL = 64;
-
-/** As it is stored: in one line, visible, cut. null: nothing is left. */
-export function labelOf(given: string | undefined): string | null {
-  if (given === undefined) return null;
-  const visible = withoutKeys(utf8(given))
-    .replace(/[\p{C}\p{Zl}\p{Zp}]/gu, '')
-    .trim();
-  const cut = Array.from(visible).slice(0, MAX_LABEL).join('').trim();
-  return cut === '' ? null : cut;
-}
-
-/** Node reads headers as Latin-1; programs write UTF-8. */
-function utf8(header: string): string {
-  if (/^[\x20-\x7e]*$/.test(header) || /[^\0-\xff]/.test(header)) return header;
-  const decoded = Buffer.from(header, 'latin1').toString('utf8');
-  return decoded.includes('\ufffd') ? header : decoded;
 }
 
 /** The first product of a user agent, and the program; where the two are one name, no row is needed. */

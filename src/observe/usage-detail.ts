@@ -23,14 +23,15 @@ const LONGEST_KEY = 1000;
 
 /** The column `detail` of a usage row, as JSON; null if the request has nothing for it. */
 export function detailOf(trace: FinishedTrace): string | null {
-  const { failures, passedOver, contact, outcome, message, estimatedInput } = trace;
+  const { failures, passedOver, contact, outcome, message, estimatedInput, identity } = trace;
   const onlyFields =
     failures.length + passedOver.length === 0 &&
     outcome.lost === undefined &&
     outcome.repaired === undefined &&
     message === undefined &&
     contact?.providerKey === undefined &&
-    estimatedInput === undefined;
+    estimatedInput === undefined &&
+    identity.tools === null;
   if (!onlyFields) return write(trace);
   if (contact === undefined || contact.dropped.length + contact.changed.length === 0) return null;
   const key = `${contact.dropped.join()}\n${contact.changed.join()}`;
@@ -52,7 +53,7 @@ function write(trace: FinishedTrace): string | null {
 }
 
 function describe(trace: FinishedTrace, bounds: Bounds): RequestDetail {
-  const { contact, outcome, message, estimatedInput } = trace;
+  const { contact, outcome, message, estimatedInput, identity } = trace;
   const detail: RequestDetail = {};
   const attempts = attemptsOf(trace, bounds);
   if (attempts.length > 0) detail.attempts = attempts;
@@ -67,6 +68,7 @@ function describe(trace: FinishedTrace, bounds: Bounds): RequestDetail {
   for (const [name, list = []] of Object.entries(lists)) {
     if (list.length > 0) detail[name as keyof typeof lists] = namesOf(list, bounds);
   }
+  if (identity.tools !== null) detail.tools = [...identity.tools];
   if (estimatedInput !== undefined) detail.estimated_input = estimatedInput;
   if (message !== undefined) detail.message = cut(message, bounds.message);
   return detail;

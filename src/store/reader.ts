@@ -12,6 +12,7 @@ export type StoreReader = Pick<
   | 'rowTotals'
   | 'listRequests'
   | 'findRequests'
+  | 'conversationParts'
 >;
 
 /** Stands for a database that does not exist yet. */
@@ -24,4 +25,5 @@ export const NO_STORE: StoreReader = {
   rowTotals: () => Promise.resolve(new Map()),
   listRequests: () => Promise.resolve([]),
   findRequests: () => Promise.resolve([]),
+  conversationParts: () => Promise.resolve([]),
 };

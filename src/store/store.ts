@@ -3,6 +3,7 @@
 // damaged, or stays locked for too long.
 import type { Cancellation } from '../cancellation.ts';
 import type { Permission } from '../canonical/request.ts';
+import type { ConversationPart, ConversationQuery } from './conversation-parts.ts';
 import type { AdminStore, AuditEntry } from './admin-records.ts';
 import type { Grant, GrantStore, HoldStore, Spending } from './holds/holds.ts';
 import type { TokenTotals, UsageRow } from './usage-columns.ts';
@@ -94,6 +95,10 @@ export interface RequestQuery extends RequestWindow {
   model?: string | undefined;
   /** Only requests that were not fully answered. */
   errors?: boolean | undefined;
+  /** A conversation's id or its beginning. */
+  conversation?: string | undefined;
+  /** Only requests that read anew what a cache had. */
+  missed?: boolean | undefined;
   /** At most so many. */
   limit: number;
 }
@@ -270,6 +275,8 @@ export interface UsageStore {
   /** The place of the last of `count` requests of the window, the newest first; it bounds what a filter looks at. Resolves to
    *  undefined if there are fewer. */
   passRequests(window: RequestWindow, count: number): Promise<RequestPlace | undefined>;
+  /** The conversations that the query names, in no order. */
+  conversationParts(query: ConversationQuery): Promise<ConversationPart[]>;
   /** Oldest first. */
   findRequests(query: RequestIdQuery): Promise<StoredRequest[]>;
   /** Deletes usage rows and hourly counts older than `keep` milliseconds, in small steps, so that no request waits. Age is

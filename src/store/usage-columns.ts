@@ -129,6 +129,9 @@ export const TOKENS = USAGE_COLUMNS.flatMap(({ name, summed }) =>
 /** Columns whose values SQLite stores as 0 and 1. */
 export const FLAGS = USAGE_COLUMNS.filter(({ kind }) => kind === 'flag').map(({ member }) => member);
 
+/** Usage is known: a condition on usage rows. */
+export const KNOWN = 'input IS NOT NULL AND output IS NOT NULL';
+
 export const USAGE_NAMES = USAGE_COLUMNS.map(({ name }) => name).join(', ');
 
 /** Selects each StoredRequest. */

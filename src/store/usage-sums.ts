@@ -4,7 +4,7 @@
 // admissions have none of these.
 import { DAY_MS, isoTime } from '../clock.ts';
 import type { AccountTotals, Grouping, GroupTotals, Totals } from './store.ts';
-import { TOKENS } from './usage-columns.ts';
+import { KNOWN, TOKENS } from './usage-columns.ts';
 
 /** Upper ends of the ranges in milliseconds, not included. The last range has no upper end. Stored sums depend on them. */
 export const FIRST_BYTE_LIMITS: readonly number[] = [
@@ -46,8 +46,6 @@ const BY_LABEL: Kind = { hour: 4, day: 14, name: 'label', provider: "''" };
 export const KINDS = [BY_ACCOUNT, BY_KEY, BY_MODEL, BY_LABEL];
 
 export const FIRST_BYTES = Array.from({ length: FIRST_BYTE_RANGES }, (_, range) => `first_byte_${range}`);
-/** Usage is known: a condition on usage rows. */
-export const KNOWN = 'input IS NOT NULL AND output IS NOT NULL';
 
 /** Numbers of usage rows, by the condition of each. */
 const ROWS = {

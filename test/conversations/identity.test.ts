@@ -1,13 +1,8 @@
 // Which conversation, agent and kind of work the requests of real agents belong to.
 import { describe, expect, it } from 'vitest';
 import { createBeginnings } from '../../src/conversations/beginnings.ts';
-import {
-  identify,
-  labelOf,
-  readConversationId,
-  shortId,
-  type Identity,
-} from '../../src/conversations/identity.ts';
+import { identify, type Identity } from '../../src/conversations/identity.ts';
+import { labelOf, readConversationId, shortId } from '../../src/conversations/names.ts';
 import { HOUR_MS } from '../../src/clock.ts';
 import { protocols } from '../../src/protocols/registry.ts';
 import type { JsonObject } from '../../src/canonical/json.ts';

@@ -11,6 +11,7 @@ export function identity(conversation = 'conv_one', change: Partial<Identity> = 
     prompt: null,
     label: null,
     client: null,
+    tools: null,
     ...change,
   };
 }

@@ -1,6 +1,7 @@
 // What every engine must do with usage: rows, their sums in reports, and single requests.
 import fc from 'fast-check';
 import { beforeEach, describe, expect, it } from 'vitest';
+import type { ConversationPart } from '../../src/store/conversation-parts.ts';
 import { HOUR_MS } from '../../src/clock.ts';
 import { NO_FIRST_BYTES } from '../../src/store/usage-sums.ts';
 import {
@@ -433,6 +434,84 @@ export function usageContract(name: string, contract: Contract): void {
       expect(await ids('nothing')).toEqual([]);
       expect(await ids('req_24999x', 10_000)).toEqual([]);
       expect(await ids('req_5x', 10_000)).toEqual(['req_5x']);
+    });
+
+    it('sums up conversations by what their requests have in common, found by window, account, label or id', async () => {
+      await store.createKey(newKey());
+      const alice = await accountId();
+      const part = { accountId: alice, conversation: 'conv_a', client: 'claude-code' };
+      await store.recordUsage([
+        usageRow({ ...part, at: HOUR, durationMs: 5.5 }),
+        usageRow({
+          ...part,
+          at: HOUR + HOUR_MS,
+          cacheMiss: 'tools',
+          cacheMissTokens: 9,
+          cacheMissCostUsd: 0.25,
+        }),
+        usageRow({
+          ...part,
+          at: HOUR + 2,
+          agent: 'a1',
+          agentType: 'Explore',
+          label: 'pr-1',
+          ...NOTHING_KNOWN,
+          error: 'x',
+        }),
+        usageRow({ ...part, at: HOUR + 3, conversation: 'conv_b', accountId: alice + 1 }),
+        usageRow({ at: HOUR + 4 }),
+      ]);
+      const one = {
+        conversation: 'conv_a',
+        accountId: alice,
+        account: 'alice',
+        client: 'claude-code',
+        misses: 0,
+      };
+      const parts = [
+        {
+          ...{
+            ...one,
+            agent: null,
+            agentType: null,
+            requests: 2,
+            errors: 0,
+            inputTokens: 230,
+            outputTokens: 40,
+          },
+          ...{ cacheReadTokens: 20, cacheWriteTokens: 10, costUsd: 1, misses: 1, missesCostUsd: 0.25 },
+          ...{ startedAt: Math.trunc(HOUR - 5.5), lastAt: HOUR + HOUR_MS },
+        },
+        {
+          ...{
+            ...one,
+            agent: 'a1',
+            agentType: 'Explore',
+            label: 'pr-1',
+            requests: 1,
+            errors: 1,
+            inputTokens: 0,
+          },
+          ...{ costUsd: null, missesCostUsd: null },
+        },
+      ];
+      const found = async (query: object): Promise<ConversationPart[]> =>
+        (await store.conversationParts({ limit: 10, ...query })).sort((a, b) =>
+          a.conversation + (a.agent ?? '') < b.conversation + (b.agent ?? '') ? -1 : 1,
+        );
+      const all = await found({});
+      expect(all).toMatchObject([...parts, { conversation: 'conv_b', account: null }]);
+      for (const query of [
+        { since: HOUR + HOUR_MS },
+        { accountId: alice },
+        { label: 'pr-1' },
+        { prefix: 'conv_a' },
+      ])
+        expect(await found(query)).toEqual(all.slice(0, 2));
+      expect(await found({ limit: 1 })).toHaveLength(2);
+      expect(await found({ prefix: 'conv_c' })).toEqual([]);
+      const rows = await store.listRequests({ conversation: 'conv_a', missed: true, limit: 9 });
+      expect(rows.map(({ cacheMiss }) => cacheMiss)).toEqual(['tools']);
     });
   });
 }

@@ -157,3 +157,13 @@ export function parseSince(text: string, now: number): number {
   if (at < now - MAX_WINDOW_MS) throw new InvalidArgumentError('That is more than five years ago.');
   return at;
 }
+
+/** Rows of a list. */
+const HIGHEST_LIMIT = 10_000;
+
+export function parseLimit(text: string): number {
+  const limit = /^\d{1,5}$/.test(text) ? Number(text) : 0;
+  if (limit < 1 || limit > HIGHEST_LIMIT)
+    throw new InvalidArgumentError(`Give a whole number from 1 to ${HIGHEST_LIMIT}.`);
+  return limit;
+}

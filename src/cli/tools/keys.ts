@@ -34,11 +34,13 @@ export async function leaseKey(
   store: KeyStore & AdminStore,
   context: Changing,
   label: string,
+  usageLabel: string | null = null,
 ): Promise<KeyLease> {
   const { clock } = context;
   let expiresAt = clock.now() + LIFE_MS;
   const { key, plaintext } = await createAuditedKey(store, context, {
     ...localKey(label, expiresAt),
+    usageLabel,
     isLease: true,
   });
   let cancel = clock.after(TURN_MS, turn);

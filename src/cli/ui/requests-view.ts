@@ -1,5 +1,6 @@
 // Prints requests for people: the last ones as a table, one of them with its attempts and with what was left out.
 import type { AttemptDetail, RequestJson } from '../../accounts/request-json.ts';
+import { shortId } from '../../conversations/names.ts';
 import { plural } from '../../plural.ts';
 import { errorWords } from './error-words.ts';
 import {
@@ -14,7 +15,7 @@ import {
   type Style,
   type Zone,
 } from './style.ts';
-import { table, wrapText, type Cell, type Column } from './table.ts';
+import { labelledBy, table, type Cell, type Column } from './table.ts';
 import { formatElapsed } from '../../elapsed.ts';
 
 interface Canvas {
@@ -100,6 +101,11 @@ function columnsFor(canvas: Canvas): Column<RequestJson>[] {
     { title: 'COST', value: (row) => formatCost(row.cost_usd), align: 'right', least: 7, from: 112 },
     { title: 'FIRST', value: (row) => formatElapsed(row.first_byte_ms), align: 'right', least: 5, from: 120 },
     { title: 'TOOK', value: (row) => formatElapsed(row.duration_ms), align: 'right', least: 5, from: 68 },
+    {
+      title: 'CONV',
+      value: ({ conversation: id }) => clean(id === null ? '-' : width === undefined ? id : shortId(id)),
+      from: 140,
+    },
     { title: 'ID', value: (row) => idText(row, canvas), least: width === undefined ? FULL_ID : SHORT_ID },
     { title: 'NOTE', value: noteOf, shrinks: true, from: 84 },
   ];
@@ -117,17 +123,9 @@ export function requestTable(
   return bare ? lines.slice(1) : lines;
 }
 
-const LABEL = 13;
-/** The text of a label gets at least this many columns. */
-const NARROWEST = 24;
-
 export function requestLines(request: RequestJson, canvas: Canvas): string[] {
-  const { style, width } = canvas;
-  const room = width && Math.max(NARROWEST, width - LABEL);
-  const labelled = (label: string, texts: readonly string[]): string[] =>
-    texts
-      .flatMap((text) => wrapText(text, room, '  '))
-      .map((line, at) => `${style.dim((at === 0 ? label : '').padEnd(LABEL))}${line}`);
+  const { style } = canvas;
+  const labelled = labelledBy(canvas);
   const { detail } = request;
   const { dropped = [], changed = [], lost = [], repaired = [], passed_over: passedOver = [] } = detail;
   const list = (names: readonly string[]): string[] => (names.length === 0 ? [] : [clean(names.join(', '))]);
@@ -138,6 +136,7 @@ export function requestLines(request: RequestJson, canvas: Canvas): string[] {
     ...labelled('time', [timeText(request, canvas.zone)]),
     ...labelled('account', [accountText(request)]),
     ...labelled('asked', [askedText(request)]),
+    ...labelled('conversation', conversationTexts(request)),
     ...(request.refused ? [] : labelled('target', [clean(targetOf(request) ?? 'none was reached')])),
     ...labelled('attempts', attemptTexts(request)),
     ...labelled(
@@ -171,6 +170,21 @@ function timeText({ at, first_byte_ms: first, duration_ms: duration }: RequestJs
 function accountText({ account, key, refused }: RequestJson): string {
   const name = account === null ? (refused ? 'unknown' : 'removed') : clean(account);
   return key === null ? name : `${name}, key ${clean(key)}`;
+}
+
+/** The conversation, and whose part of it. */
+function conversationTexts(request: RequestJson): string[] {
+  const { conversation: id, agent, agent_type: type, class: kind, prompt, label, client } = request;
+  if (id === null) return [];
+  const words = [
+    shortId(id),
+    ...(agent === null ? [] : [`agent ${[type, agent].filter((word) => word !== null).join(' ')}`]),
+    ...(kind === null ? [] : [`work ${kind}`]),
+    ...(prompt === null ? [] : [`task ${prompt}`]),
+    ...(label === null ? [] : [`label ${label}`]),
+    ...(client === null ? [] : [`by ${client}`]),
+  ];
+  return [clean(words.join(', '))];
 }
 
 function askedText({ model_asked: asked, endpoint, stream, refused }: RequestJson): string {

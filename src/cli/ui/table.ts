@@ -198,3 +198,16 @@ function fittedLines(
     ...Array.from({ length: rows }, (_, row) => line(({ cells }) => cells[row] ?? '')),
   ];
 }
+
+const LABEL = 13;
+/** The text of a label gets at least this many columns. */
+const NARROWEST_TEXT = 24;
+
+/** Makes lines of a label and its texts. `width`: of the terminal; undefined: a pipe. */
+export function labelledBy({ width, style }: { width: number | undefined; style: Style }) {
+  const room = width && Math.max(NARROWEST_TEXT, width - LABEL);
+  return (label: string, texts: readonly string[]): string[] =>
+    texts
+      .flatMap((text) => wrapText(text, room, '  '))
+      .map((line, at) => `${style.dim((at === 0 ? label : '').padEnd(LABEL))}${line}`);
+}

@@ -1,5 +1,5 @@
 // Draws one frame of `gateway top` as lines: what is under way, targets, accounts near their limit, conversations with their spend.
-import { shortId as shortConversation } from '../../conversations/identity.ts';
+import { shortId as shortConversation } from '../../conversations/names.ts';
 import type { LiveConversation } from '../../observe/conversations.ts';
 import type { LiveFrame, LiveRequest, LiveTarget } from '../../observe/live.ts';
 import { plural } from '../../plural.ts';

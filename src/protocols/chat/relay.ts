@@ -187,7 +187,7 @@ export function rewrite(
   const asks: Addition[] = [];
   if (body.stream && streamUsage && !asksForUsage(body.value))
     asks.push((members) => usageQuestion(body, members));
-  const key = addedCacheKey(body, target.traits, conversation);
+  const key = target.traits.cacheKey ? addedCacheKey(body, conversation) : undefined;
   if (key !== undefined) asks.push(key);
   return rewriteBody(body, target, { asks });
 }

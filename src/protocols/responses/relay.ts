@@ -263,7 +263,7 @@ export function rewrite(
   { unstored = false, conversation }: RelayOptions = {},
 ): RewrittenBody {
   const asks: Addition[] = unstored && body.value.store !== false ? [toStoreNothing] : [];
-  const key = addedCacheKey(body, target.traits, conversation);
+  const key = target.traits.cacheKey ? addedCacheKey(body, conversation) : undefined;
   if (key !== undefined) asks.push(key);
   const cleaned = target.withoutThinking === undefined ? undefined : withoutReasoning(body);
   return rewriteBody(body, target, { cleaned, asks });

@@ -1,7 +1,6 @@
 // The key by which a provider finds the machine that has a conversation's prompt in its cache: the client's own, else one that is
 // made of the conversation. Providers hash the beginning of a prompt anyway; under load they need the key to find the same machine.
 import { createHash } from 'node:crypto';
-import type { Traits } from '../../canonical/traits.ts';
 import type { RelayedBody } from '../interface/bodies.ts';
 import type { Addition } from '../json/splice.ts';
 import type { EncodeContext } from './encode-context.ts';
@@ -26,13 +25,12 @@ export function leaveOutCacheKey(encoding: EncodeContext, why: string): void {
   encoding.warn(cacheKey.from === 'asked' ? 'dropped' : 'quiet', 'cacheKey', why);
 }
 
-/** The member that a relayed body gets where its client sent none; nothing where it did, or the provider takes none. */
+/** The member that a relayed body gets where its client sent none; nothing where it did. */
 export function addedCacheKey(
   { value }: Pick<RelayedBody, 'value'>,
-  { cacheKey }: Pick<Traits, 'cacheKey'>,
   conversation: string | undefined,
 ): Addition | undefined {
-  if (conversation === undefined || !cacheKey || value.prompt_cache_key !== undefined) return undefined;
+  if (conversation === undefined || value.prompt_cache_key !== undefined) return undefined;
   const text = `,"prompt_cache_key":"${derivedKey(conversation)}"`;
   return ({ close }) => ({ start: close, end: close, text });
 }

@@ -61,6 +61,7 @@ export async function openSqlite(file: string, clock: Clock): Promise<Store> {
     totalsBy: (grouping, accountId, since) => run(({ usage }) => usage.totalsBy(grouping, accountId, since)),
     rowTotals: (accountId, from, to) => run(({ usage }) => usage.rowTotals(accountId, from, to)),
     listRequests: (query) => run(({ requests }) => requests.list(query)),
+    conversationParts: (query) => run(({ requests }) => requests.conversations(query)),
     passRequests: (window, count) => run(({ requests }) => requests.passed(window, count)),
     findRequests: (query) => findRequests(connection, query),
     publishHealth: (unhealthy, recovered) => run((sql) => sql.publishHealth(unhealthy, recovered)),

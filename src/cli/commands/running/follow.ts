@@ -12,17 +12,22 @@ export interface RequestOptions {
   errors?: boolean;
   account?: string;
   model?: string;
+  conversation?: string;
   since?: number;
   follow?: boolean;
   json?: boolean;
 }
 
 /** The model of a refused request is not known. */
-export function isWanted(request: RequestJson, { account, model, since, errors }: RequestOptions): boolean {
+export function isWanted(
+  request: RequestJson,
+  { account, model, conversation, since, errors }: RequestOptions,
+): boolean {
   const { model_asked: asked, provider, model: answered } = request;
   return (
     (account === undefined || request.account === account) &&
     (model === undefined || [asked, answered, `${provider ?? ''}/${answered ?? ''}`].includes(model)) &&
+    (conversation === undefined || request.conversation?.startsWith(conversation) === true) &&
     (since === undefined || Date.parse(request.at) >= since) &&
     (errors !== true || request.error !== null) &&
     (errors === true || !request.refused)

@@ -3,10 +3,11 @@ import { InvalidArgumentError, type Command } from 'commander';
 import { requestJson, type RequestJson } from '../../../accounts/request-json.ts';
 import type { Config } from '../../../config/config.ts';
 import type { RunningGateway } from '../../../control/client.ts';
+import { readConversationId } from '../../../conversations/names.ts';
 import { readRequestId } from '../../../ids.ts';
 import type { StoreReader } from '../../../store/reader.ts';
 import type { RequestQuery } from '../../../store/store.ts';
-import { parseSince } from '../../args/values.ts';
+import { parseLimit, parseSince } from '../../args/values.ts';
 import { CliError } from '../../../cli-error.ts';
 import { type Context } from '../../context.ts';
 import { runningGateways } from '../../running.ts';
@@ -17,7 +18,6 @@ import { withReadStore } from '../../database.ts';
 import { unknownAccount } from '../../ui/sentences.ts';
 
 const DEFAULT_LIMIT = 20;
-const HIGHEST_LIMIT = 10_000;
 
 export function defineRequests(requests: Command, context: Context): void {
   const { clock } = context;
@@ -27,6 +27,11 @@ export function defineRequests(requests: Command, context: Context): void {
     .option('--errors', 'only requests that were not fully answered')
     .option('--account <name>', 'only this account (default: all)')
     .option('--model <name>', 'only this model: as asked for, or as it answered (default: all)')
+    .option(
+      '--conversation <id>',
+      'only this conversation: its id, or the beginning of it (default: all)',
+      parseConversation,
+    )
     .option(
       '--since <when>',
       'a duration (2h, 7d) or an ISO date or time (default: all that is stored)',
@@ -46,11 +51,10 @@ export function defineRequests(requests: Command, context: Context): void {
     );
 }
 
-function parseLimit(text: string): number {
-  const limit = /^\d{1,5}$/.test(text) ? Number(text) : 0;
-  if (limit < 1 || limit > HIGHEST_LIMIT)
-    throw new InvalidArgumentError(`Give a whole number from 1 to ${HIGHEST_LIMIT}.`);
-  return limit;
+function parseConversation(text: string): string {
+  const id = readConversationId(text);
+  if (id === undefined) throw new InvalidArgumentError('Ids are shown by gateway conversations.');
+  return id;
 }
 
 async function showLast(
@@ -73,8 +77,11 @@ async function showLast(
   else await printTable(rows, context);
 }
 
-async function queryOf({ limit, errors, account, model, since }: RequestOptions, store: StoreReader) {
-  const query: RequestQuery = { limit, errors, model, since };
+async function queryOf(
+  { limit, errors, account, model, conversation, since }: RequestOptions,
+  store: StoreReader,
+) {
+  const query: RequestQuery = { limit, errors, model, conversation, since };
   if (account !== undefined) {
     const found = await store.findAccount(account);
     if (found === undefined) throw await unknownAccount(store, account);

@@ -2,6 +2,7 @@
 // gets variables, arguments and files of a private folder, which is removed when it ends.
 import type { Command } from 'commander';
 import { HOUR_MS, hourOf } from '../../../clock.ts';
+import { labelOf } from '../../../conversations/names.ts';
 import type { Config } from '../../../config/config.ts';
 import { plural } from '../../../plural.ts';
 import type { KeyStore, AdmissionStore } from '../../../store/store.ts';
@@ -23,6 +24,7 @@ import { unknownTool } from '../../ui/sentences.ts';
 
 interface Options {
   model: string;
+  label?: string;
 }
 
 export function defineRun(run: Command, context: Context): void {
@@ -31,6 +33,7 @@ export function defineRun(run: Command, context: Context): void {
     .usage('[options] TOOL [ARGS…]\n       gateway run [options] -- PROGRAM [ARGS…]')
     .argument('[words...]')
     .option('--model <name>', 'a route or provider/model; the tool uses it for everything', 'auto')
+    .option('--label <label>', 'of its requests, for gateway usage --by label (default: none)')
     .helpOption('-h, --help', 'show this help')
     .addHelpText(
       'after',
@@ -38,7 +41,7 @@ export function defineRun(run: Command, context: Context): void {
         `  ${'--'.padEnd(width)}  any program, with the variables of the official SDKs\n` +
         '\nYour gateway is used if one runs on this database; otherwise one runs as long as the tool does. --model' +
         '\nmay also follow the tool; all other words after it are its own.' +
-        '\n\nExamples:\n  gateway run claude\n  gateway run --model openai/gpt-5.2 claude -p "What does this project do?"' +
+        '\n\nExamples:\n  gateway run claude\n  gateway run --label pr-123 claude\n  gateway run --model openai/gpt-5.2 claude -p "What does this project do?"' +
         '\n  gateway run codex exec "Add a test"\n  gateway run -- node app.js',
     )
     .action(async (words: string[], options: Options, command: Command) =>
@@ -91,7 +94,7 @@ async function start(choice: Choice, { options, command, context, signals, undo 
   undo.push(() => store.close());
   const { leaseKey } = await import('../../tools/keys.ts');
   const { reachGateway } = await import('../../tools/reach.ts');
-  const key = await leaseKey(store, context, `run ${choice.name}`);
+  const key = await leaseKey(store, context, `run ${choice.name}`, labelOf(options.label));
   undo.push(() => key.end());
   const gateway = await reachGateway({
     config,

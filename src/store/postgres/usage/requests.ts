@@ -7,6 +7,12 @@ import type {
   RequestWindow,
   StoredRequest,
 } from '../../store.ts';
+import {
+  conversationParts,
+  endOf,
+  type ConversationPart,
+  type ConversationQuery,
+} from '../../conversation-parts.ts';
 import { REQUEST } from '../../usage-columns.ts';
 import type { Connection, Value } from '../connection.ts';
 
@@ -14,7 +20,7 @@ type Filters = Omit<RequestQuery, 'limit'>;
 
 /** Conditions of the filters that are given. `add` takes a value and returns its place in the query. */
 function conditionsOf(filters: Filters, add: (value: Value) => string): string[] {
-  const { since, before, downTo, accountId, model, errors } = filters;
+  const { since, before, downTo, accountId, model, errors, conversation, missed } = filters;
   const place = ({ at, rowId }: RequestPlace): string => `(${add(at)}::bigint, ${add(rowId)}::bigint)`;
   const conditions: string[] = [];
   if (since !== undefined) conditions.push(`at >= ${add(since)}`);
@@ -26,6 +32,10 @@ function conditionsOf(filters: Filters, add: (value: Value) => string): string[]
     conditions.push(`(model_asked = ${name} OR model = ${name} OR provider || '/' || model = ${name})`);
   }
   if (errors === true) conditions.push('error IS NOT NULL');
+  if (missed === true) conditions.push('cache_miss IS NOT NULL');
+  if (conversation !== undefined) {
+    conditions.push(`conversation >= ${add(conversation)}`, `conversation < ${add(endOf(conversation))}`);
+  }
   return conditions;
 }
 
@@ -43,6 +53,11 @@ export function createRequests(connection: Connection) {
       newestFirst<StoredRequest>(REQUEST, filters, [limit, 0]),
     passRequests: async (window: RequestWindow, count: number): Promise<RequestPlace | undefined> =>
       (await newestFirst<RequestPlace>('SELECT at, id AS "rowId"', window, [1, count - 1]))[0],
+    conversationParts: (query: ConversationQuery): Promise<ConversationPart[]> => {
+      const values: Value[] = [];
+      const text = conversationParts(query, (value) => `$${values.push(value)}`);
+      return connection.read<ConversationPart>({ text }, ...values);
+    },
     findRequests: ({ from, until, prefix, limit, most }: RequestIdQuery): Promise<StoredRequest[]> =>
       connection.read<StoredRequest>(
         {

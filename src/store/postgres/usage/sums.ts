@@ -11,7 +11,6 @@ import {
   KINDS,
   measuresOf,
   MONEY,
-  KNOWN,
   reportOf,
   totalsByAccount,
   totalsOf,
@@ -19,6 +18,7 @@ import {
   type Dialect,
   FIRST_BYTE_LIMITS,
 } from '../../usage-sums.ts';
+import { KNOWN } from '../../usage-columns.ts';
 import type { AccountTotals, Grouping, HourAdmissions, Totals } from '../../store.ts';
 import type { Connection } from '../connection.ts';
 import { LOCKS } from '../migrations.ts';

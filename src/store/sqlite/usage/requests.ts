@@ -9,6 +9,12 @@ import type {
   RequestWindow,
   StoredRequest,
 } from '../../store.ts';
+import {
+  conversationParts,
+  endOf,
+  type ConversationPart,
+  type ConversationQuery,
+} from '../../conversation-parts.ts';
 import { REQUEST } from '../../usage-columns.ts';
 import type { Connection } from '../connection.ts';
 import type { Db } from '../driver.ts';
@@ -30,6 +36,8 @@ const FILTERS = {
   accountId: 'account_id = @accountId',
   model: "(model_asked = @model OR model = @model OR provider || '/' || model = @model)",
   errors: 'error IS NOT NULL',
+  conversation: 'conversation >= @conversation AND conversation < @conversationEnd',
+  missed: 'cache_miss IS NOT NULL',
 } as const satisfies Record<Exclude<keyof RequestQuery, 'limit'>, string>;
 
 const FILTER_NAMES = Object.keys(FILTERS) as (keyof typeof FILTERS)[];
@@ -40,13 +48,21 @@ function whereOf(query: Omit<RequestQuery, 'limit'>): string {
 }
 
 /** The values that the filters name. */
-function valuesOf({ since, before, downTo, accountId, model }: Omit<RequestQuery, 'limit'>): object {
+function valuesOf({
+  since,
+  before,
+  downTo,
+  accountId,
+  model,
+  conversation,
+}: Omit<RequestQuery, 'limit'>): object {
   return {
     ...(since !== undefined && { since }),
     ...(before !== undefined && { beforeAt: before.at, beforeId: before.rowId }),
     ...(downTo !== undefined && { downToAt: downTo.at, downToId: downTo.rowId }),
     ...(accountId !== undefined && { accountId }),
     ...(model !== undefined && { model }),
+    ...(conversation !== undefined && { conversation, conversationEnd: endOf(conversation) }),
   };
 }
 
@@ -69,6 +85,15 @@ export function prepareRequests(db: Db) {
         { ...valuesOf(window), skipped: count - 1 },
       )[0],
     find: prepareFind(db),
+    conversations(query: ConversationQuery): ConversationPart[] {
+      const values: Record<string, string | number> = {};
+      const sql = conversationParts(query, (value) => {
+        const name = `value${Object.keys(values).length}`;
+        values[name] = value;
+        return `@${name}`;
+      });
+      return all<ConversationPart>(sql, values);
+    },
   };
 }
 

@@ -10,7 +10,6 @@ import {
   daysFrom,
   FIRST_BYTES,
   KINDS,
-  KNOWN,
   MEASURES,
   accountTotals,
   measuresOf,
@@ -21,6 +20,7 @@ import {
   type Dialect,
   FIRST_BYTE_LIMITS,
 } from '../../usage-sums.ts';
+import { KNOWN } from '../../usage-columns.ts';
 import type { AccountTotals, Grouping, HourAdmissions, Totals } from '../../store.ts';
 import type { Db } from '../driver.ts';
 

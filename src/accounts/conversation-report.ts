@@ -1,0 +1,197 @@
+// What conversations cost, and which part of each: as `gateway conversations --json` prints it.
+import { isoTime } from '../clock.ts';
+import type { ConversationPart } from '../store/conversation-parts.ts';
+import type { StoredRequest } from '../store/store.ts';
+import { readDetail } from './request-json.ts';
+
+interface Sums {
+  requests: number;
+  input_tokens: number;
+  cache_read_tokens: number;
+  cache_write_tokens: number;
+  output_tokens: number;
+  /** null: no price is known. */
+  cost_usd: number | null;
+}
+
+export interface ConversationJson extends Sums {
+  id: string;
+  account: string | null;
+  /** The program. */
+  client: string | null;
+  label: string | null;
+  started_at: string;
+  last_at: string;
+  /** Distinct agents beside the first one. */
+  subagents: number;
+  misses: number;
+  misses_cost_usd: number | null;
+  /** What stopped it; null: nothing did. */
+  stopped: string | null;
+}
+
+/** All conversations of the parts, the latest first. */
+export function conversationsJson(parts: readonly ConversationPart[]): ConversationJson[] {
+  return [...groupsOf(parts, ({ conversation }) => conversation).values()]
+    .map(conversationJson)
+    .sort((a, b) => (a.last_at < b.last_at ? 1 : -1));
+}
+
+function conversationJson(parts: readonly ConversationPart[]): ConversationJson {
+  // What the last request says of itself; what it does not say, an earlier one may.
+  const latest = [...parts].sort((a, b) => b.lastAt - a.lastAt);
+  const said = (member: 'label' | 'client' | 'account'): string | null =>
+    latest.find((part) => part[member] !== null)?.[member] ?? null;
+  const times = parts.map(({ startedAt, lastAt }) => ({ startedAt, lastAt }));
+  return {
+    id: latest[0]?.conversation ?? '',
+    account: said('account'),
+    client: said('client'),
+    label: said('label'),
+    started_at: isoTime(Math.min(...times.map(({ startedAt }) => startedAt))),
+    last_at: isoTime(Math.max(...times.map(({ lastAt }) => lastAt))),
+    ...sumOf(parts),
+    subagents: new Set(parts.flatMap(({ agent }) => agent ?? [])).size,
+    misses: parts.reduce((sum, { misses }) => sum + misses, 0),
+    misses_cost_usd: money(parts.map(({ missesCostUsd }) => missesCostUsd)),
+    stopped: null,
+  };
+}
+
+export interface OneConversationJson extends ConversationJson {
+  agents: (Sums & { id: string | null; parent: string | null; type: string | null })[];
+  classes: (Sums & { class: string | null })[];
+  /** In the order in which they were first asked. */
+  models: (Sums & { provider: string | null; model: string | null })[];
+  /** The tasks of a person, in their order. */
+  prompts: (Sums & { prompt: string | null; started_at: string })[];
+  /** Runs of requests that one model answered, in turn. */
+  turns: { provider: string | null; model: string | null; requests: number }[];
+  compactions: string[];
+  cache_misses: {
+    request: string | null;
+    at: string;
+    cause: string;
+    detail: string | null;
+    tokens: number | null;
+    cost_usd: number | null;
+  }[];
+  /** How long its tools took, where the agent says so, the slowest first. */
+  tools: { name: string; calls: number; ms: number; slowest_ms: number }[];
+}
+
+/** `rows`: the requests of the conversation, the oldest first. */
+export function oneConversationJson(
+  parts: readonly ConversationPart[],
+  rows: readonly StoredRequest[],
+): OneConversationJson {
+  return {
+    ...conversationJson(parts),
+    agents: inOrder(parts, ({ agent }) => agent).map(([id, group]) => ({
+      id,
+      parent: first(group, 'parentAgent'),
+      type: first(group, 'agentType'),
+      ...sumOf(group),
+    })),
+    classes: inOrder(parts, (part) => part.class).map(([name, group]) => ({ class: name, ...sumOf(group) })),
+    models: inOrder(parts, ({ provider, model }) => JSON.stringify([provider, model])).map(([, group]) => ({
+      provider: group[0]?.provider ?? null,
+      model: group[0]?.model ?? null,
+      ...sumOf(group),
+    })),
+    prompts: inOrder(parts, ({ prompt }) => prompt).map(([prompt, group]) => ({
+      prompt,
+      started_at: isoTime(Math.min(...group.map(({ startedAt }) => startedAt))),
+      ...sumOf(group),
+    })),
+    turns: turnsOf(rows),
+    compactions: rows.filter((row) => row.class === 'compaction').map(({ at }) => isoTime(at)),
+    cache_misses: rows.flatMap(missOf),
+    tools: toolsOf(rows),
+  };
+}
+
+function groupsOf<Key>(
+  parts: readonly ConversationPart[],
+  keyOf: (part: ConversationPart) => Key,
+): Map<Key, ConversationPart[]> {
+  const groups = new Map<Key, ConversationPart[]>();
+  for (const part of parts) {
+    const key = keyOf(part);
+    const group = groups.get(key);
+    if (group === undefined) groups.set(key, [part]);
+    else group.push(part);
+  }
+  return groups;
+}
+
+/** Groups by their first request. */
+function inOrder<Key>(
+  parts: readonly ConversationPart[],
+  keyOf: (part: ConversationPart) => Key,
+): [Key, ConversationPart[]][] {
+  const sorted = [...parts].sort((a, b) => a.startedAt - b.startedAt);
+  return [...groupsOf(sorted, keyOf)];
+}
+
+function first(parts: readonly ConversationPart[], member: 'parentAgent' | 'agentType'): string | null {
+  return parts.find((part) => part[member] !== null)?.[member] ?? null;
+}
+
+function sumOf(parts: readonly ConversationPart[]): Sums {
+  const sum = (of: (part: ConversationPart) => number): number =>
+    parts.reduce((total, part) => total + of(part), 0);
+  return {
+    requests: sum(({ requests }) => requests),
+    input_tokens: sum(({ inputTokens }) => inputTokens),
+    cache_read_tokens: sum(({ cacheReadTokens }) => cacheReadTokens),
+    cache_write_tokens: sum(({ cacheWriteTokens }) => cacheWriteTokens),
+    output_tokens: sum(({ outputTokens }) => outputTokens),
+    cost_usd: money(parts.map(({ costUsd }) => costUsd)),
+  };
+}
+
+/** null if none is known. */
+function money(amounts: readonly (number | null)[]): number | null {
+  const known = amounts.filter((amount) => amount !== null);
+  return known.length === 0 ? null : known.reduce((sum, amount) => sum + amount, 0);
+}
+
+function turnsOf(rows: readonly StoredRequest[]): OneConversationJson['turns'] {
+  const turns: OneConversationJson['turns'] = [];
+  for (const { provider, model } of rows) {
+    const last = turns.at(-1);
+    if (last?.provider === provider && last.model === model) last.requests += 1;
+    else turns.push({ provider, model, requests: 1 });
+  }
+  return turns;
+}
+
+function missOf(row: StoredRequest): OneConversationJson['cache_misses'] {
+  const { requestId, at, cacheMiss, cacheMissDetail, cacheMissTokens, cacheMissCostUsd } = row;
+  if (cacheMiss === null) return [];
+  return [
+    {
+      request: requestId,
+      at: isoTime(at),
+      cause: cacheMiss,
+      detail: cacheMissDetail,
+      tokens: cacheMissTokens,
+      cost_usd: cacheMissCostUsd,
+    },
+  ];
+}
+
+function toolsOf(rows: readonly StoredRequest[]): OneConversationJson['tools'] {
+  const tools = new Map<string, OneConversationJson['tools'][number]>();
+  for (const { detail } of rows) {
+    for (const { name, ms } of readDetail(detail).tools ?? []) {
+      const tool = tools.get(name) ?? { name, calls: 0, ms: 0, slowest_ms: 0 };
+      tools.set(name, tool);
+      tool.calls += 1;
+      tool.ms += ms;
+      tool.slowest_ms = Math.max(tool.slowest_ms, ms);
+    }
+  }
+  return [...tools.values()].sort((a, b) => b.slowest_ms - a.slowest_ms);
+}

@@ -1,0 +1,106 @@
+// `gateway conversations`: what each conversation cost, and one of them with its sub-agents, tasks and cache misses.
+import type { Command } from 'commander';
+import { conversationsJson, oneConversationJson } from '../../../accounts/conversation-report.ts';
+import { CliError } from '../../../cli-error.ts';
+import { HOUR_MS } from '../../../clock.ts';
+import { readConversationId } from '../../../conversations/names.ts';
+import type { StoreReader } from '../../../store/reader.ts';
+import { parseLimit, parseSince } from '../../args/values.ts';
+import type { Context } from '../../context.ts';
+import { withReadStore } from '../../database.ts';
+import { unknownAccount } from '../../ui/sentences.ts';
+import { createStyle, printJson, printLines, widthOf, zoneOf } from '../../ui/style.ts';
+
+interface Options {
+  since?: number;
+  account?: string;
+  label?: string;
+  limit: number;
+  json?: boolean;
+}
+
+const DEFAULT_LIMIT = 100;
+const DEFAULT_WINDOW_MS = 24 * HOUR_MS;
+
+export function defineConversations(conversations: Command, context: Context): void {
+  const { clock } = context;
+  conversations
+    .argument('[id]', 'the id of one conversation, or the beginning of it')
+    .option('--since <when>', 'a duration (2h, 7d) or an ISO date or time (default: 24h)', (text) =>
+      parseSince(text, clock.now()),
+    )
+    .option('--account <name>', 'only this account (default: all)')
+    .option('--label <label>', 'only with requests of this label (default: all)')
+    .option('--limit <n>', 'the last so many', parseLimit, DEFAULT_LIMIT)
+    .option('--json', 'print JSON')
+    .addHelpText(
+      'after',
+      '\nSums are of whole conversations, also of what was before --since. A request bears the label of its header' +
+        '\nx-gateway-label, or of its key (gateway run --label).' +
+        '\n\nExamples:\n  gateway conversations --since 7d --label pr-123\n  gateway conversations 3kX9aB2q',
+    )
+    .action(async (id: string | undefined, options: Options, command: Command) =>
+      withReadStore(command, context, async (store) => {
+        if (id === undefined) await showAll(options, store, context);
+        else await showOne(id, options, store, context);
+      }),
+    );
+}
+
+async function showAll(options: Options, store: StoreReader, context: Context): Promise<void> {
+  const { account, label, limit, json } = options;
+  const since = options.since ?? context.clock.now() - DEFAULT_WINDOW_MS;
+  const accountId = account === undefined ? undefined : await idOf(account, store);
+  const rows = conversationsJson(await store.conversationParts({ since, accountId, label, limit }));
+  if (json) {
+    printJson(context, rows);
+    return;
+  }
+  if (rows.length === 0) {
+    printLines(context.stdout, ['No conversations.']);
+    return;
+  }
+  const { conversationTable } = await import('./conversations-view.ts');
+  printLines(context.stdout, conversationTable(rows, await canvasOf(context)));
+}
+
+async function idOf(name: string, store: StoreReader): Promise<number> {
+  const account = await store.findAccount(name);
+  if (account === undefined) throw await unknownAccount(store, name);
+  return account.id;
+}
+
+/** Ids that an error names. */
+const MOST_NAMED = 3;
+/** Requests of one conversation that are read one by one, the last ones. */
+const MOST_ROWS = 10_000;
+
+async function showOne(text: string, options: Options, store: StoreReader, context: Context): Promise<void> {
+  const prefix = readConversationId(text.trim());
+  const parts = prefix === undefined ? [] : await store.conversationParts({ prefix, limit: MOST_NAMED + 1 });
+  const ids = [...new Set(parts.map(({ conversation }) => conversation))];
+  const [id] = ids;
+  if (id === undefined) {
+    const how = 'see: gateway conversations';
+    throw new CliError(`no conversation's id begins with ${JSON.stringify(text)}; ${how}`);
+  }
+  if (ids.length > 1) {
+    const some = ids.slice(0, MOST_NAMED).join(', ');
+    throw new CliError(
+      `several conversations begin with ${JSON.stringify(text)}: ${some}; give more of the id`,
+    );
+  }
+  const rows = await store.listRequests({ conversation: id, limit: MOST_ROWS });
+  const found = oneConversationJson(parts, rows.reverse());
+  if (options.json) {
+    printJson(context, found);
+    return;
+  }
+  const { conversationLines } = await import('./conversations-view.ts');
+  printLines(context.stdout, conversationLines(found, await canvasOf(context)));
+}
+
+async function canvasOf(context: Context) {
+  const { stdout, env } = context;
+  return { width: widthOf(stdout), style: await createStyle(stdout, env), zone: zoneOf(context) };
+}
