@@ -26,6 +26,7 @@ import { allProtocols } from '../protocols/registry.ts';
 import type { LastTarget } from '../routing/affinity.ts';
 import type { SharedHealth } from '../routing/state/health.ts';
 import type { Lesson } from '../routing/state/lessons.ts';
+import { createLines } from '../providers/line.ts';
 import { createRouting } from '../routing/routing.ts';
 import { createGatewayServer } from '../server/server.ts';
 import { createSealedItems } from '../store/items/sealed-items.ts';
@@ -238,6 +239,7 @@ function createParts(options: AppOptions, traces: TraceExporter | undefined): Pa
     discovered: discovery.ready,
     learn: (name) => discovery.learn(name),
     client,
+    lines: createLines(clock),
     metrics: metrics && (peers === undefined ? metrics : allMetrics(metrics, peers)),
     inFlightLimit,
     database,

@@ -107,6 +107,8 @@ export interface ProviderConfig {
   /** Tool calls that its models write in other forms are repaired. */
   repairTools: boolean;
   timeout: { connect: number; firstByte: number; idle: number; whole: number };
+  /** undefined: it takes as many requests as come. */
+  line?: LineConfig | undefined;
   /** The way to it; undefined: that of every provider. */
   network?: NetworkConfig | undefined;
   /** null: clients may send any name as `provider/name`, and the gateway asks the provider for its list. */
@@ -115,6 +117,15 @@ export interface ProviderConfig {
   defaultModel: string | undefined;
   /** How it was found. The banner shows it, and it decides whether the provider is part of `auto`. */
   source: 'file' | 'environment' | 'local' | 'builtin';
+}
+
+/** A provider takes no more than some requests at once. */
+export interface LineConfig {
+  maxConcurrent: number;
+  /** Requests that may wait. */
+  size: number;
+  /** Milliseconds that each may wait. */
+  wait: number;
 }
 
 export interface NetworkConfig {

@@ -148,6 +148,7 @@ function providerValues(provider: ProviderConfig, reader: Reader): EffectiveValu
       key: formatPath([...path, 'headers', name]),
       value: 'set',
     })),
+    ...lineValues(provider, row),
     ...(provider.network?.proxy === undefined
       ? []
       : [row('proxy', withoutCredentials(provider.network.proxy))]),
@@ -167,6 +168,15 @@ function providerValues(provider: ProviderConfig, reader: Reader): EffectiveValu
     ),
     row('models', provider.models?.map(({ id }) => id) ?? 'any'),
   ];
+}
+
+function lineValues(
+  { line }: ProviderConfig,
+  row: (name: string, value: EffectiveValue['value']) => EffectiveValue,
+): EffectiveValue[] {
+  if (line === undefined) return [];
+  const { maxConcurrent, size, wait } = line;
+  return [row('max_concurrent', maxConcurrent), row('queue', `${size} for ${durationText(wait)}`)];
 }
 
 /** The first characters of a key that is long enough, by which a person recognises it. */

@@ -3,6 +3,7 @@ import { PROTOCOL_NAMES, type ProtocolName } from '../canonical/request.ts';
 import type { ModelConfig, ProviderConfig, Config, LeftOut, ConfigFault } from './config.ts';
 import { isLoopback } from '../loopback.ts';
 import { readBaseUrl } from './provider/base-url.ts';
+import { lineOf } from './provider/line.ts';
 import { networkOf } from './provider/network.ts';
 import type { Environment } from '../environment.ts';
 import { didYouMean } from './did-you-mean.ts';
@@ -52,7 +53,8 @@ export function resolveProvider(
   faults.push(...regionFaults(known, region, given));
   const endpoints = resolveEndpoints(preset, protocols, given.base_url);
   const network = networkOf(given, folder);
-  faults.push(...endpoints.faults, ...network.faults);
+  const line = lineOf(given);
+  faults.push(...endpoints.faults, ...network.faults, ...line.faults);
   if (faults.length > 0) return { faults };
 
   const from = variables.length > 0 ? variables.join(' and ') : `providers.${name}.api_key`;
@@ -70,6 +72,7 @@ export function resolveProvider(
     ...(first !== undefined && more.length > 0 && { apiKeys: [first, ...more] }),
     ...(key.from !== undefined && { keyFrom: key.from }),
     headers: given.headers ?? {},
+    ...(line.config !== undefined && { line: line.config }),
     ...(network.config !== undefined && { network: network.config }),
     sharedIds: given.shared_ids ?? false,
     ...rulesOf(preset ?? presetAt(Object.values(endpoints.baseUrls)), given, endpoints.protocols),

@@ -9,6 +9,7 @@ import type { Ids } from '../ids.ts';
 import type { Logger } from '../log.ts';
 import type { StreamNotices } from '../protocols/interface/stream.ts';
 import type { ProviderClient } from '../providers/client.ts';
+import type { Lines } from '../providers/line.ts';
 import type { Routing } from '../routing/routing.ts';
 import type { SealedItems } from '../store/items/sealed-items.ts';
 import type { HoldStore } from '../store/holds/holds.ts';
@@ -114,6 +115,8 @@ export interface GatewayDeps {
   /** What has to be waited for before this name of a model is resolved, such as a provider's list; undefined: nothing. */
   learn: (name: string) => Promise<void> | undefined;
   client: ProviderClient;
+  /** In front of providers with `max_concurrent`. */
+  lines: Lines;
   /** Called at the end of each admitted request, in this order. */
   observers: readonly Observer[];
   /** Requests are exported as spans. */

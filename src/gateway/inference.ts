@@ -13,7 +13,7 @@ import { permissionAt, readRequest, recordedAt, type Arrival, type Inbound } fro
 import { route } from './inbound/route.ts';
 import type { AskOptions } from './outbound/asking.ts';
 import { buildFirst } from './outbound/build-request.ts';
-import { askTargets } from './outbound/fallback.ts';
+import { askTargets, type ProviderAnswer } from './outbound/fallback.ts';
 import { beginSpans } from './outbound/trace-context.ts';
 import type { Key } from '../store/store.ts';
 import { estimatedInput, respond } from './reply/respond.ts';
@@ -110,8 +110,9 @@ async function answer(
 ): Promise<void> {
   const { inbound, first, build } = ask;
   const silence = keepAliveInSilence({ inbound, first, admission, exchange, readAt }, trace, deps);
+  let given: ProviderAnswer | undefined;
   try {
-    const given = await askTargets(ask, trace, deps);
+    given = await askTargets(ask, trace, deps);
     const opened = silence.end();
     if (remembered !== undefined) deps.routing.remember(remembered, given.request.target);
     const { references } = build;
@@ -124,6 +125,7 @@ async function answer(
     throw error;
   } finally {
     silence.end();
+    given?.leave?.();
     // Here where nothing was sent, or nobody was there to get it.
     if (hold !== undefined) await hold.settle(trace.outcome, trace);
     finishTrace(trace, deps.clock, deps.observers);

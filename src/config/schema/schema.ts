@@ -191,6 +191,8 @@ const provider = mapping({
   relay: may(choice('auto', 'exact')),
   repair_tools: may(AUTO_OR_TRUTH),
   flags: maybe(flags),
+  max_concurrent: may(whole('a number of requests', 1)),
+  queue: maybe(mapping({ size: may(whole('a number of requests', 0, 100_000)), wait: may(duration(1)) })),
   timeout: maybe(
     mapping({
       connect: may(duration(1)),

@@ -4,6 +4,7 @@ import type { Clock } from '../../clock.ts';
 import type { Ids } from '../../ids.ts';
 import type { Logger } from '../../log.ts';
 import type { ProviderClient } from '../../providers/client.ts';
+import type { Lines, TurnedAway } from '../../providers/line.ts';
 import type { Target } from '../../routing/catalog.ts';
 import type { Routing } from '../../routing/routing.ts';
 import type { Inbound } from '../inbound/read-request.ts';
@@ -28,6 +29,7 @@ export interface AskOptions {
 export interface AskDeps {
   client: ProviderClient;
   routing: Pick<Routing, 'health' | 'lessons' | 'keys'>;
+  lines: Lines;
   clock: Clock;
   ids: Ids;
   log: Logger;
@@ -40,6 +42,8 @@ export interface Asking {
   deps: AskDeps;
   /** Targets that failed so far. */
   failed: FailedAttempt[];
+  /** Targets whose line was full, or took too long. */
+  turnedAway: Map<Target, TurnedAway>;
 }
 
 export function passOver(target: Target, why: string, { trace }: Asking): undefined {

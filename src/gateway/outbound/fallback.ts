@@ -1,7 +1,9 @@
 // Asks targets in turn until one has an answer with content. Nothing is sent to the client before this returns, so a provider that
 // fails at the start costs the client only time.
-import { FailureError, type ProviderFailure } from '../../errors.ts';
+import type { LineConfig } from '../../config/config.ts';
+import { FailureError, GatewayError, type ProviderFailure } from '../../errors.ts';
 import type { Logger } from '../../log.ts';
+import { type Leave, TurnedAway } from '../../providers/line.ts';
 import { redact } from '../../providers/redact.ts';
 import type { Target } from '../../routing/catalog.ts';
 import type { HealthTicket } from '../../routing/state/health.ts';
@@ -21,11 +23,13 @@ import { beginContact, failContact } from './trace-context.ts';
 export interface ProviderAnswer {
   reply: CommittedReply;
   request: BuiltRequest;
+  /** Of a provider with a line: gives the place to the next request, once the answer is over. */
+  leave?: Leave;
 }
 
 /** Throws one GatewayError for all attempts; the cancellation's reason if it was cancelled. */
 export async function askTargets(options: AskOptions, trace: Trace, deps: AskDeps): Promise<ProviderAnswer> {
-  const asking: Asking = { options, trace, deps, failed: [] };
+  const asking: Asking = { options, trace, deps, failed: [], turnedAway: new Map() };
   const { failed } = asking;
   const targets = [options.first.target, ...options.rest];
   for (const lone of options.lone ? [true] : [false, true]) {
@@ -41,8 +45,14 @@ export async function askTargets(options: AskOptions, trace: Trace, deps: AskDep
     // All targets are being probed by other requests; this one tries them anyway.
     if (failed.length > 0) break;
   }
+  const [busy] = asking.turnedAway.values();
+  if (failed.length === 0 && busy !== undefined)
+    throw new GatewayError('unavailable', busy.message, { retryAfter: BUSY_S, attempts: 0 });
   throw errorOf(failed, figuresOf(asking));
 }
+
+/** Seconds after which a client may try a provider with a full line again. */
+const BUSY_S = 5;
 
 /** Asks one target: its answer, `stop` if no other may be tried, undefined to go on. */
 function contact(
@@ -52,7 +62,43 @@ function contact(
 ): Promise<ProviderAnswer | 'stop' | undefined> | undefined {
   const { first } = asking.options;
   const request = target === first.target ? first : buildNext(asking, target);
-  if (request === undefined) return undefined;
+  if (request === undefined || asking.turnedAway.has(target)) return undefined;
+  return target.provider.line === undefined
+    ? begin(request, lone, asking)
+    : askInLine(request, target.provider.line, lone, asking);
+}
+
+/** Waits for a place at the provider; its failures leave the place, an answer keeps it. */
+async function askInLine(
+  request: BuiltRequest,
+  line: LineConfig,
+  lone: boolean,
+  asking: Asking,
+): Promise<ProviderAnswer | 'stop' | undefined> {
+  const { target } = request;
+  let leave: Leave;
+  try {
+    leave = await asking.deps.lines.enter({ name: target.provider.name, line }, asking.options.cancellation);
+  } catch (error) {
+    if (!(error instanceof TurnedAway)) throw error;
+    asking.turnedAway.set(target, error);
+    return passOver(target, error.message, asking);
+  }
+  let answer: ProviderAnswer | 'stop' | undefined;
+  try {
+    answer = await begin(request, lone, asking);
+    return typeof answer === 'object' ? { ...answer, leave } : answer;
+  } finally {
+    if (typeof answer !== 'object') leave();
+  }
+}
+
+function begin(
+  request: BuiltRequest,
+  lone: boolean,
+  asking: Asking,
+): Promise<ProviderAnswer | 'stop' | undefined> | undefined {
+  const { target } = request;
   const health = asking.deps.routing.health.begin(target.key, lone);
   if (health === undefined) return passOver(target, 'it is failing, and another request tries it', asking);
   asking.trace.attempts = asking.failed.length + 1;

@@ -81,9 +81,10 @@ export async function serveWithWorkers({ count, command, ...place }: Options): P
   }
 }
 
-/** A worker without a share of `limits.max_concurrent` would refuse all that it accepts. */
-function workersOf(asked: number, { limits }: Config): number {
-  return Math.min(asked, limits.maxConcurrent);
+/** A worker without a share of `limits.max_concurrent`, or of a provider's, would refuse what it accepts. */
+function workersOf(asked: number, { limits, providers }: Config): number {
+  const places = providers.flatMap(({ line }) => line?.maxConcurrent ?? []);
+  return Math.min(asked, limits.maxConcurrent, ...places);
 }
 
 async function createSupervisor(opening: Opening, count: number): Promise<Supervisor> {

@@ -3,7 +3,7 @@ import type { Command } from 'commander';
 import cluster from 'node:cluster';
 import type { App } from '../../../../app/app.ts';
 import type { Peers } from '../../../../app/parts.ts';
-import type { Config } from '../../../../config/config.ts';
+import type { Config, ProviderConfig } from '../../../../config/config.ts';
 import { createLog, type Logger } from '../../../../log.ts';
 import type { Context, GlobalOptions } from '../../../context.ts';
 import { errorLines } from '../../../ui/lines.ts';
@@ -106,7 +106,7 @@ async function metricsOf({ controlHandlers }: App): Promise<string> {
   return String(await handled(controlHandlers, 'GET', '/metrics'));
 }
 
-/** The limit of concurrent requests is that of the whole gateway: the shares of its workers are exactly as much. */
+/** The limits of concurrent requests are those of the whole gateway: the shares of its workers are exactly as much. */
 function inPlace(config: Config, { place, number, count }: Hello): Config {
   const { database, listen } = place;
   const { limits } = config;
@@ -115,8 +115,17 @@ function inPlace(config: Config, { place, number, count }: Hello): Config {
     ...config,
     database,
     listen: { ...listen, names: config.listen.names },
+    providers: config.providers.map((provider) => shared(provider, number, count)),
     limits: { ...limits, maxConcurrent },
   };
+}
+
+/** A worker without a place would turn every request away: after a change of the file there may be fewer places than workers. */
+function shared(provider: ProviderConfig, number: number, count: number): ProviderConfig {
+  const { line } = provider;
+  if (line === undefined) return provider;
+  const maxConcurrent = Math.max(1, shareOf(line.maxConcurrent, number, count));
+  return { ...provider, line: { ...line, maxConcurrent, size: shareOf(line.size, number, count) } };
 }
 
 /** Of the worker with this number, from 1 on: the first ones have what cannot be divided. */
