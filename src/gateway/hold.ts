@@ -8,7 +8,10 @@ import { isBuiltin } from '../routing/targets.ts';
 import type { Estimate, HoldStore, Settlement, Standing } from '../store/holds/holds.ts';
 import { GatewayError } from '../errors.ts';
 import type { Config } from '../config/config.ts';
-import { nanosOf, type Tier } from '../tier.ts';
+import { tierNamed } from '../accounts/terms.ts';
+import type { Resolution } from '../routing/resolve.ts';
+import type { Key } from '../store/store.ts';
+import { nanosOf } from '../tier.ts';
 import type { Inbound } from './inbound/read-request.ts';
 import type { Outcome, Trace } from './trace.ts';
 import type { UsualOutputs } from './usual-outputs.ts';
@@ -51,22 +54,20 @@ function priceOf(target: Target, usage: Usage): number | undefined {
 }
 
 /**
- * Where a limit of money holds and `unknown_price: refuse` is set, only targets with a price. Throws GatewayError `forbidden_model` if none is
- * left.
+ * With `unknown_price: refuse`: where a limit of money holds, only targets with a price. Throws GatewayError `forbidden_model` if none is left.
  */
 export function pricedTargets(
-  targets: readonly Target[],
-  model: string,
-  { held, limits }: Tier,
-  { unknownPrice }: Pick<Config, 'unknownPrice'>,
+  { targets }: Pick<Resolution, 'targets'>,
+  { tier }: Pick<Key, 'tier'>,
+  { tiers }: Pick<Config, 'tiers'>,
 ): readonly Target[] {
-  if (!held || unknownPrice === 'allow' || limits.every(({ kind }) => kind !== 'cost')) return targets;
+  if (tierNamed(tier, tiers).limits.every(({ kind }) => kind !== 'cost')) return targets;
   const priced = targets.filter(isPriced);
   if (priced.length > 0) return priced;
   const shown = targets.map(({ key }) => key.slice(0, MOST_SHOWN)).join(', ');
   throw new GatewayError(
     'forbidden_model',
-    `the price of ${shown} is unknown, and the account has a limit of cost (unknown_price: refuse, asked for: ${model.slice(0, MOST_SHOWN)}); ` +
+    `the price of ${shown} is unknown, and the account has a limit of cost (unknown_price: refuse); ` +
       'write the price at the model in the configuration: price: { input: 1, output: 2 } (USD a million tokens)',
   );
 }

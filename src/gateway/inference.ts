@@ -6,7 +6,6 @@ import { GatewayError } from '../errors.ts';
 import type { Protocol } from '../protocols/interface/protocol.ts';
 import { losesSignatures, protocolFor, type Target } from '../routing/catalog.ts';
 import type { PassedOver, Resolution, RoutingQuery } from '../routing/resolve.ts';
-import { tierNamed } from '../accounts/terms.ts';
 import { type GatewayDeps, ClientGone, type Exchange } from './exchange.ts';
 import { estimateOf, type Expected, expectedOf, pricedTargets, RequestHold } from './hold.ts';
 import { permissionAt, readRequest, recordedAt, type Arrival, type Inbound } from './inbound/read-request.ts';
@@ -42,12 +41,8 @@ export async function infer(arrival: Arrival, exchange: Exchange, deps: GatewayD
     const identity = (of: Inbound): Identity => identityOf(of, headers, key, deps);
     const asking = { key, longContext, identify: identity };
     const { query, resolution, references } = await route(inbound, asking, cancellation, deps);
-    const targets = pricedTargets(
-      resolution.targets,
-      inbound.model,
-      tierNamed(key.tier, config.tiers),
-      config,
-    );
+    const isAnyPrice = config.unknownPrice === 'allow';
+    const targets = isAnyPrice ? resolution.targets : pricedTargets(resolution, key, config);
     const recalled = losesThinking(arrival.protocol, targets, query)
       ? await recallThinking(inbound, key.accountId, deps)
       : undefined;

@@ -1,6 +1,5 @@
 // Reads a tier of the configuration file: a number of requests an hour, or limits of requests, tokens and money. By hand, because the
 // order in which the file writes the limits is the one in which they are shown.
-import { isObject } from '../../canonical/json.ts';
 import { type Period, PERIODS } from '../../calendar.ts';
 import { type Limit, LIMIT_KINDS, type LimitKind, NANOS, hourlyTier, tierOf, type Tier } from '../../tier.ts';
 import { suggest } from '../did-you-mean.ts';
@@ -22,7 +21,7 @@ const COUNTS = ['all', 'fresh'];
 
 /** The tier, or what is wrong with it. A message never repeats a value. */
 export function readTier(value: unknown): Tier | { faults: Fault[] } {
-  if (!isObject(value)) {
+  if (!isMapping(value)) {
     const requests = parseWhole(value);
     if (requests !== undefined && requests >= 1) return hourlyTier(requests);
     if (value === undefined || value === null)
@@ -64,7 +63,7 @@ function readKind(kind: LimitKind, given: unknown, { limits, faults }: Reading):
 
 /** `{ limit: 2M/day, count: fresh }`. */
 function countOf(given: unknown, faults: Fault[]): { value: unknown; fresh?: true; path: string[] } {
-  if (!isObject(given)) return { value: given, path: [] };
+  if (!isMapping(given)) return { value: given, path: [] };
   const { limit, count = 'all', ...rest } = given;
   for (const key of Object.keys(rest))
     faults.push({
@@ -107,3 +106,7 @@ function exactAmount(number: string, factor: number): number | undefined {
 }
 
 const isKind = (name: string): name is LimitKind => LIMIT_KINDS.some((kind) => kind === name);
+
+function isMapping(value: unknown): value is Record<string, unknown> {
+  return value instanceof Object && !Array.isArray(value);
+}
