@@ -5,6 +5,9 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
 import { writeChatAnswer, type Message } from '../helpers/chat-answer.ts';
+import { startStrictSim } from '../helpers/strict-sim.ts';
+import { STUBS } from '../models/matrix.ts';
+import type { Rule as StubRule, Stub } from '../models/stubs/rule.ts';
 import { createShell } from './harness.ts';
 
 interface Body {
@@ -15,6 +18,12 @@ interface Body {
   response_format?: { type: string };
   reasoning_effort?: string;
   temperature?: number;
+}
+
+interface Check {
+  check: string;
+  ok: boolean | null;
+  detail: string;
 }
 
 type Said = Message | { refusal: string; status?: number };
@@ -64,9 +73,7 @@ async function rulesAgainst(
     `providers: { lab: { protocol: chat, base_url: "${url}", models: [m]${more} } }\n`,
   );
   const { code, stdout } = await shell.run('check lab/m --deep --json');
-  const [report] = JSON.parse(stdout) as {
-    checks: { check: string; ok: boolean | null; detail: string }[];
-  }[];
+  const [report] = JSON.parse(stdout) as { checks: Check[] }[];
   const rules = (report?.checks ?? []).filter(({ check }) => check === 'rules');
   return {
     code,
@@ -123,13 +130,6 @@ it('names an ability that the model lacks', async () => {
   ]);
 });
 
-it('asks nothing that the rules say a model does not take', async () => {
-  const flags = ', flags: { efforts: [], thinking_off: never, forced_tools: never, rejects_sampling: true }';
-  const { code, asked } = await rulesAgainst(obedient, flags);
-  expect(code).toBe(0);
-  expect(asked.filter((body) => 'reasoning_effort' in body || 'temperature' in body)).toEqual([]);
-});
-
 it('stops at a failure that is no refusal, which is no fault of a rule', async () => {
   const { code, broken, asked } = await rulesAgainst((body) =>
     body.reasoning_effort === 'low' ? { refusal: 'slow down', status: 429 } : obedient(body),
@@ -138,3 +138,111 @@ it('stops at a failure that is no refusal, which is no fault of a rule', async (
   expect(broken).toEqual(['effort low and what follows: not known, 429, slow down']);
   expect(asked.at(-1)?.reasoning_effort).toBe('low');
 });
+
+it('finds that a server refuses what its rules say that it refuses', async () => {
+  const flags =
+    ', flags: { efforts: [low, high], thinking_off: never, forced_tools: never, rejects_sampling: true, reject_fields: [seed] }';
+  const { code, kept, broken } = await rulesAgainst((body) => {
+    const isKnown =
+      ['low', 'high', undefined].includes(body.reasoning_effort) &&
+      typeof body.tool_choice !== 'object' &&
+      body.tool_choice !== 'required' &&
+      body.temperature === undefined &&
+      !('seed' in body);
+    return isKnown ? obedient(body) : { refusal: 'no' };
+  }, flags);
+  expect({ code, broken }).toEqual({ code: 0, broken: [] });
+  for (const name of [
+    'no effort medium',
+    'thinking is never off',
+    'no forced call',
+    'no temperature',
+    'no seed',
+  ])
+    expect(kept).toContain(name);
+});
+
+it('names what a server takes although its rules say that it refuses it, which is no failure', async () => {
+  const flags = ', flags: { rejects_sampling: true, reject_fields: [seed] }';
+  const { code, broken } = await rulesAgainst(obedient, flags);
+  expect({ code, broken }).toEqual({
+    code: 0,
+    broken: [
+      'no temperature: not kept, the server takes it; to send it: providers.lab: flags: { rejects_sampling: false }',
+      'no seed: not kept, the server takes it; to send it: providers.lab: flags: { reject_fields: [] }',
+    ],
+  });
+});
+
+it('finds that what is sent in place of something else is refused as well', async () => {
+  const { code, broken } = await rulesAgainst(
+    (body) => (body.response_format?.type === 'json_object' ? { refusal: 'no JSON, sorry' } : obedient(body)),
+    ', flags: { response_formats: [json_object], tool_ids: mistral }',
+  );
+  expect(code).toBe(1);
+  expect(broken).toContain(
+    'no JSON by a schema: what is sent in its place is refused: 400, no JSON, sorry; no flag is known to avoid it',
+  );
+});
+
+/** Of a well-known provider with its own rules, over sockets. */
+async function reportOn(stubs: readonly Stub[], { provider, model }: Stub, args = '--json'): Promise<Ran> {
+  const strict = await startStrictSim(stubs);
+  onTestFinished(() => strict.close());
+  const shell = createShell();
+  const entry = { base_url: strict.urlOf(provider), api_key: 'sk-0123456789abcdef' };
+  writeFileSync(join(shell.directory, 'gateway.yaml'), JSON.stringify({ providers: { [provider]: entry } }));
+  return shell.run(`check ${provider}/${model} --deep ${args}`);
+}
+
+type Ran = Awaited<ReturnType<ReturnType<typeof createShell>['run']>>;
+
+const rulesIn = ({ stdout }: Ran): Check[] =>
+  (JSON.parse(stdout) as [{ checks: Check[] }])[0].checks.filter(({ check }) => check === 'rules');
+
+it.each([
+  'anthropic/claude-opus-5',
+  'anthropic/claude-opus-5-5',
+  'fireworks/accounts/fireworks/models/glm-5p3',
+])('of %s: the strict stub of its provider breaks no rule, in any protocol', async (name) => {
+  const stub = STUBS.find(({ provider, model }) => `${provider}/${model}` === name);
+  if (stub === undefined) throw new Error(`no stub of ${name}`);
+  const ran = await reportOn([stub], stub);
+  expect(rulesIn(ran).filter(({ ok }) => ok === false)).toEqual([]);
+  expect(ran.code).toBe(0);
+  const kept = rulesIn(ran).filter(({ ok }) => ok === true);
+  const protocols = name.startsWith('fireworks')
+    ? [/^chat: \d\d rules kept/, /^messages: \d\d rules kept/]
+    : [/./];
+  expect(kept.map(({ detail }) => detail)).toEqual(
+    protocols.map((words) => expect.stringMatching(words) as string),
+  );
+});
+
+it('names three rules that a server of a well-known provider breaks, on a terminal and in JSON', async () => {
+  const stub = STUBS.find(({ model }) => model === 'claude-opus-5');
+  if (stub === undefined) throw new Error('no such stub');
+  // It refuses xhigh and images, and takes any temperature.
+  const rules = [
+    ...stub.rules.filter(({ kind }) => kind !== 'sampling and stop'),
+    refusing('xhigh is no effort here', ({ effort }) => effort === 'xhigh'),
+    refusing('no eyes', ({ body }) => JSON.stringify(body.messages).includes('"image"')),
+  ];
+  const ran = await reportOn([{ ...stub, rules }], stub);
+  expect(ran.code).toBe(1);
+  const broken = rulesIn(ran).filter(({ ok }) => ok !== true);
+  expect(broken.map(({ ok }) => ok)).toEqual([false, false, null]);
+  expect(broken[0]?.detail).toMatch(/^effort xhigh: refused.*flags: \{ efforts: \[/);
+  expect(broken[1]?.detail).toMatch(/^an image: refused.*vision: false/);
+  expect(broken[2]?.detail).toMatch(/^no temperature: not kept, the server takes it/);
+  const shown = await reportOn([{ ...stub, rules }], stub, '');
+  expect(shown.stdout).toMatch(/✓ rules {6}\d\d rules kept: effort low/);
+  expect(shown.stdout).toMatch(/✗ rules {6}effort xhigh: refused/);
+  expect(shown.stdout).toMatch(/✗ rules {6}an image: refused/);
+  expect(shown.stdout).toMatch(/- rules {6}no temperature: not kept/);
+});
+
+function refusing(message: string, refuses: StubRule['refuses']): StubRule {
+  const body = JSON.stringify({ type: 'error', error: { type: 'invalid_request_error', message } });
+  return { kind: 'unknown members', refuses, answer: { status: 400, body } };
+}

@@ -31,7 +31,8 @@ async function generatingIn(
     await ask(target, name, askedOf(target, false), deps);
     if (provider.apiKey !== undefined) steps.push({ check: 'key', ok: true, detail: 'accepted' });
     steps.push({ check: 'streaming', ok: true, detail: label });
-    if (!deep) return steps;
+    // Tools of such a model go by another protocol.
+    if (!deep || protocolFor(target, name, TOOLS_ALONE) !== name) return steps;
     const called = calledTool(await ask(target, name, askedOf(target, true), deps));
     steps.push({
       check: 'tools',
@@ -50,6 +51,7 @@ async function generatingIn(
   return steps;
 }
 
+const TOOLS_ALONE = { tools: true, thinking: false };
 const MAX_TOKENS = 64;
 const TOOL = 'report_status';
 

@@ -3,6 +3,7 @@
 import { NEVER_CANCELLED } from '../../cancellation.ts';
 import { createCollector } from '../../canonical/collect.ts';
 import { repairHistory } from '../../canonical/history.ts';
+import type { JsonObject } from '../../canonical/json.ts';
 import type { Reply, StreamEvent } from '../../canonical/reply.ts';
 import {
   PROTOCOL_NAMES,
@@ -42,6 +43,8 @@ export interface Asked extends Partial<
   Omit<GenerationRequest, 'protocol' | 'model' | 'native' | 'includeUsage'>
 > {
   messages: Message[];
+  /** Puts into the body what no request of the gateway holds. */
+  edit?: (body: JsonObject) => void;
 }
 
 /** `taught`: the traits without which the server refuses the request. */
@@ -51,12 +54,13 @@ const LIMITS = { maxReply: 1024 * 1024, maxValues: 100_000 };
 /** A refusal may hide another one. */
 const MOST_LESSONS = 3;
 
-/** Asks again as a refusal teaches. Never rejects for what the provider does. */
+/** Asks again as a refusal teaches, at most so often. Never rejects for what the provider does. */
 export async function askTaught(
   target: Target,
   name: ProtocolName,
   asked: Asked,
   deps: ProbeDeps,
+  most = MOST_LESSONS,
 ): Promise<Outcome> {
   let taught: Partial<Traits> = {};
   for (let lessons = 0; ; lessons += 1) {
@@ -66,7 +70,7 @@ export async function askTaught(
     } catch (error) {
       const failure = failureOf(error);
       const news = error instanceof Refused ? teach(readRefusal(error.body), traits, name) : undefined;
-      if (news === undefined || lessons === MOST_LESSONS) return { taught: {}, failure };
+      if (news === undefined || lessons === most) return { taught: {}, failure };
       taught = { ...taught, ...news };
     }
   }
@@ -81,6 +85,20 @@ class Refused extends FailureError {
   }
 }
 
+/** The body that is sent; throws GatewayError for what must not be left out and has no place there. */
+export function bodyOf(target: Target, name: ProtocolName, asked: Asked): JsonObject {
+  return encoded(target, name, asked).body;
+}
+
+function encoded({ traits, upstream, model }: Target, name: ProtocolName, { edit, ...asked }: Asked) {
+  const side = protocols[name].provider;
+  const request = requestFor(model, asked);
+  const { request: history } = repairHistory(request, { rules: side.historyRules, traits });
+  const { body, restore } = side.encodeRequest(history, upstream, traits);
+  edit?.(body);
+  return { side, request, body, restore };
+}
+
 /** Rejects with FailureError if there is no whole answer. */
 export async function ask(
   target: Target,
@@ -89,10 +107,7 @@ export async function ask(
   { client, ids }: ProbeDeps,
 ): Promise<Answer> {
   const { provider, traits } = target;
-  const side = protocols[name].provider;
-  const request = requestFor(target, asked);
-  const { request: history } = repairHistory(request, { rules: side.historyRules, traits });
-  const { body, restore } = side.encodeRequest(history, target.upstream, traits);
+  const { side, request, body, restore } = encoded(target, name, asked);
   const reply = await client.open(
     {
       url: providerUrl(provider, { protocol: name, path: side.path }),
@@ -130,12 +145,12 @@ function repairedAnswer(
   return { repaired: restoreReply(reply, restore), repairs: step.repaired() };
 }
 
-function requestFor(target: Target, asked: Asked): GenerationRequest {
+function requestFor(model: string, asked: Omit<Asked, 'edit'>): GenerationRequest {
   return {
     stream: true,
     ...asked,
     protocol: PROTOCOL_NAMES[0],
-    model: target.model,
+    model,
     includeUsage: true,
     native: [],
   };

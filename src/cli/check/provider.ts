@@ -5,7 +5,7 @@ import { FailureError } from '../../errors.ts';
 import type { ProviderConfig } from '../../config/config.ts';
 import { SIM } from '../../config/providers.ts';
 import { listModels, type ModelList } from '../../providers/discover.ts';
-import { protocolFor, type Target } from '../../routing/catalog.ts';
+import type { Target } from '../../routing/catalog.ts';
 import { CliError } from '../../cli-error.ts';
 import { LIST_MS, plainQuery, type Inventory } from '../inventory.ts';
 import { failureOf, messageOf, type ProbeDeps, type ProviderReport, type Step } from './report.ts';
@@ -80,9 +80,10 @@ async function* steps(
   const { generating } = await import('./answer.ts');
   const generated = await generating(target, deep, probe);
   yield* generated;
-  if (!deep || generated.some(({ ok }) => ok === false)) return;
+  // A model that calls no tool may keep all else.
+  if (!deep || generated.some(({ check, ok }) => ok === false && check !== 'tools')) return;
   const { checkRules } = await import('./rule-check.ts');
-  yield* await checkRules(target, protocolFor(target), probe);
+  yield* await checkRules(target, probe);
 }
 
 /** Whether the provider sent no response. Any other failure is a response: many servers have no list. */

@@ -28,7 +28,7 @@ export function defineCheck(check: Command, context: Context): void {
     )
     .option(
       '--deep',
-      'test tools, every protocol of a provider, and each rule that is known of its model: some thousand tokens',
+      'test tools, every protocol of a provider, and in each the rules of its model, what it takes and what it refuses: some thousand tokens',
     )
     .option('--json', 'print JSON')
     .addHelpText(
