@@ -93,7 +93,13 @@ describe('check', () => {
       ['tools', true, 'good/echo (chat)'],
       ['streaming', true, 'good/echo (messages)'],
       ['tools', true, 'good/echo (messages)'],
-      ['rules', true, expect.stringMatching(/^\d+ rules kept: effort minimal, .*, a late system message$/)],
+      ['rules', true, expect.stringMatching(/^responses: \d\d rules kept: effort minimal, .*, an image/)],
+      ['rules', true, expect.stringMatching(/^chat: \d\d rules kept: .*, stop sequences, .*, several texts/)],
+      [
+        'rules',
+        true,
+        expect.stringMatching(/^messages: \d\d rules kept: .*, temperature and top_p, stop seq/),
+      ],
     ]);
   });
 

@@ -1,8 +1,8 @@
 // What the rules of a target's model say that it refuses: the request that they change, and the traits with which it is sent unchanged.
 // Only what differs from the tolerant defaults is said by a rule.
-import { isObject, type JsonObject, type JsonValue } from '../../canonical/json.ts';
-import { EFFORTS, type ResponseFormat } from '../../canonical/request.ts';
+import { EFFORTS, PROTOCOL_NAMES, type ResponseFormat } from '../../canonical/request.ts';
 import { DEFAULT_TRAITS, type Traits } from '../../canonical/traits.ts';
+import { cutArguments, sampleAt } from '../../protocols/refusals/samples.ts';
 import {
   ANSWER_SCHEMA,
   byNameOrId,
@@ -37,7 +37,7 @@ export function refusedRules(wire: Wire): RefusedRule[] {
 
 /** Rules that no small request can show. */
 export function unaskedRules({ imageUrl, rejectFields }: Traits): string[] {
-  const members = rejectFields.filter((path) => sampleOf(path) === undefined);
+  const members = rejectFields.filter((path) => sampleAt(path) === undefined);
   return [...when(!imageUrl, 'images by their address'), ...members];
 }
 
@@ -61,7 +61,7 @@ function thinkingRules({ traits }: Wire): RefusedRule[] {
       takes: { efforts: EFFORTS.filter((other) => other === effort || efforts.includes(other)) },
     })),
     ...when(!maxEffortOnChat && efforts.includes('max'), {
-      name: 'no effort max on chat',
+      name: 'no effort max in this protocol',
       asked: { messages, reasoning: { effort: 'max' as const } },
       takes: { maxEffortOnChat: true },
     }),
@@ -130,7 +130,7 @@ function toolRules({ traits }: Wire): RefusedRule[] {
       takes: { schemaRoot: 'any' as const },
     }),
     ...when<RefusedRule>(traits.toolsWhileThinking === 'not_on_chat', {
-      name: 'no tools on chat while thinking',
+      name: 'no tools while thinking in this protocol',
       asked: { messages: [user(OK)], tools, reasoning: { mode: 'on', effort: 'low' } },
       takes: { toolsWhileThinking: 'always' },
     }),
@@ -175,21 +175,21 @@ function formatRules({ traits }: Wire): RefusedRule[] {
   ];
 }
 
-function samplingRules({ traits, protocol }: Wire): RefusedRule[] {
+function samplingRules({ traits }: Wire): RefusedRule[] {
   const { rejectsSampling, oneSamplingParameter, maxTemperature, maxStop, maxOutput, minOutput } = traits;
   const messages = [user(OK)];
   return [
     ...when(rejectsSampling, {
       name: 'no temperature',
       asked: { messages, temperature: 0.5 },
-      takes: { rejectsSampling: false, ...(protocol === 'messages' && { samplingWhileThinking: true }) },
+      takes: { rejectsSampling: false, ...(traits.thinksByDefault && { samplingWhileThinking: true }) },
     }),
     ...when(!rejectsSampling && oneSamplingParameter, {
       name: 'not temperature beside top_p',
       asked: { messages, temperature: 0.5, topP: 0.9 },
       takes: { oneSamplingParameter: false },
     }),
-    ...when(!rejectsSampling && maxTemperature < DEFAULT_TRAITS.maxTemperature && protocol !== 'messages', {
+    ...when(!rejectsSampling && maxTemperature < DEFAULT_TRAITS.maxTemperature, {
       name: `temperature ${maxTemperature} at most`,
       asked: { messages, temperature: DEFAULT_TRAITS.maxTemperature },
       takes: { maxTemperature: DEFAULT_TRAITS.maxTemperature },
@@ -301,7 +301,7 @@ function historyRules({ traits, protocol }: Wire): RefusedRule[] {
       asked: { messages: called(), tools },
       takes: { thoughtSignatures: false },
     }),
-    ...when(strictArguments && protocol === 'chat', {
+    ...when(strictArguments && protocol === PROTOCOL_NAMES[0], {
       name: 'no arguments that are no JSON',
       asked: { messages: called(), tools, edit: cutArguments },
       takes: { strictArguments: false },
@@ -309,85 +309,36 @@ function historyRules({ traits, protocol }: Wire): RefusedRule[] {
   ];
 }
 
-function cutArguments(body: JsonObject): void {
-  for (const message of Array.isArray(body.messages) ? body.messages : []) {
-    const [call] = isObject(message) && Array.isArray(message.tool_calls) ? message.tool_calls : [];
-    if (isObject(call) && isObject(call.function)) call.function.arguments = '{"city":"Par';
-  }
-}
-
-/** Members of chat, by their last name, with a value that a server takes where it knows them. */
-const SAMPLES: Readonly<Partial<Record<string, JsonValue>>> = {
-  enable_thinking: false,
-  frequency_penalty: 0.5,
-  logit_bias: { '1': 1 },
-  logprobs: true,
-  max_completion_tokens: 1024,
-  metadata: { check: 'deep' },
-  name: 'ann',
-  parallel_tool_calls: true,
-  presence_penalty: 0.5,
-  prompt_cache_key: 'check',
-  reasoning: '',
-  reasoning_content: '',
-  seed: 1,
-  service_tier: 'auto',
-  store: false,
-  top_k: 40,
-  top_logprobs: 1,
-  user: 'ann',
-};
-
-function sampleOf(path: string): JsonValue | undefined {
-  return /^(?:messages\[\]\.)?\w+$/.test(path) ? SAMPLES[path.replace('messages[].', '')] : undefined;
-}
-
+/** Members of the default protocol, whose wire has the most of them. */
 function memberRules({
   traits: { rejectFields, streamUsage, maxTokensField },
   protocol,
 }: Wire): RefusedRule[] {
-  if (protocol !== 'chat') return [];
   const messages = [user(OK)];
   const members = rejectFields.flatMap((path): RefusedRule[] => {
-    const sample = sampleOf(path);
-    if (sample === undefined) return [];
+    const edit = sampleAt(path);
+    if (edit === undefined) return [];
     const takes = { rejectFields: rejectFields.filter((other) => other !== path) };
-    const edit = (body: JsonObject): void => put(body, path, sample);
-    return [{ name: `no ${path}`, asked: { messages: turnsFor(path), edit }, takes }];
+    // Some members stand in turns of the assistant.
+    return [
+      {
+        name: `no ${path}`,
+        asked: { messages: [user('Hi'), say('assistant', 'Hi!'), user(OK)], edit },
+        takes,
+      },
+    ];
   });
   return [
-    ...members,
-    ...when(!streamUsage && !rejectFields.includes('stream_options'), {
-      name: 'no stream_options',
+    ...when(protocol === PROTOCOL_NAMES[0], members).flat(),
+    ...when(!streamUsage, {
+      name: 'no request for the usage of streams',
       asked: { messages },
       takes: { streamUsage: true },
     }),
-    ...when<RefusedRule>(maxTokensField === 'max_completion_tokens', {
-      name: 'no max_tokens',
+    ...when<RefusedRule>(maxTokensField !== DEFAULT_TRAITS.maxTokensField, {
+      name: 'no limit of the output by its older name',
       asked: { messages },
-      takes: { maxTokensField: 'max_tokens' },
+      takes: { maxTokensField: DEFAULT_TRAITS.maxTokensField },
     }),
   ];
-}
-
-/** Reasoning stands in turns of the assistant. */
-function turnsFor(path: string): RefusedRule['asked']['messages'] {
-  return path.startsWith('messages[].reasoning')
-    ? [user('Hi'), say('assistant', 'Hi!'), user(OK)]
-    : [user(OK)];
-}
-
-function put(body: JsonObject, path: string, sample: JsonValue): void {
-  const [name = '', list] = path.split('messages[].').reverse();
-  if (list === undefined) {
-    body[name] = sample;
-    // The one is refused without the other.
-    if (name === 'top_logprobs') body.logprobs = true;
-    if (name === 'max_completion_tokens') delete body.max_tokens;
-    return;
-  }
-  const role = name.startsWith('reasoning') ? 'assistant' : 'user';
-  for (const message of Array.isArray(body.messages) ? body.messages : []) {
-    if (isObject(message) && message.role === role) message[name] = sample;
-  }
 }

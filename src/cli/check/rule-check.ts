@@ -96,10 +96,18 @@ class RuleCheck {
   }
 
   async #faultOfTaken(rule: TakenRule): Promise<Fault | 'kept' | 'not here'> {
-    if (this.#bodyWith(rule.asked, {}) === undefined) return 'not here';
+    if (!this.#isTaken(rule)) return 'not here';
     const outcome = await this.#asked(rule.asked, {});
     const what = this.#faultIn(rule, outcome);
     return what === undefined ? 'kept' : { breaks: true, what, line: await this.#lineFor(rule, outcome) };
+  }
+
+  /** Whether what is asked for is sent as it is, and the rule is one of this wire. */
+  #isTaken({ asked, unless = {}, fixes, lacks }: TakenRule): boolean {
+    const sent = this.#bodyWith(asked, {});
+    if (sent === undefined || sent !== this.#bodyWith(asked, unless)) return false;
+    const isOfWire = fixes.length === 0 || lacks !== undefined;
+    return isOfWire || fixes.some((traits) => this.#bodyWith(asked, traits) !== sent);
   }
 
   async #faultOfRefused({

@@ -13,7 +13,10 @@ interface AnyRule {
 
 /** What the server takes, as is believed. */
 export interface TakenRule extends AnyRule {
-  /** Traits with which the server may do it, the best first: each is tried. */
+  /** Traits that let most through: where more is sent with them, it is another rule that the request is changed. */
+  unless?: Partial<Traits>;
+  /** Traits with which the server may do it, the best first: each is tried. Where none of them changes what is sent, it is no rule of
+   *  this wire. */
   fixes: readonly Partial<Traits>[];
   /** The traits of a server that cannot do it. */
   lacks?: Partial<Traits>;
@@ -30,14 +33,6 @@ export interface RefusedRule extends AnyRule {
 export interface Wire {
   traits: Traits;
   protocol: ProtocolName;
-}
-
-/** Whether a call can be forced where nobody asks for thinking. */
-export function mayForce({ traits, protocol }: Wire): boolean {
-  const { forcedTools, thinksByDefault, thinkingOff, thinkingForm, efforts } = traits;
-  if (forcedTools !== 'not_thinking' || !thinksByDefault) return forcedTools !== 'never';
-  const canBeOff = thinkingOff === 'always' || thinkingOff === 'up_to_high';
-  return canBeOff && (protocol === 'messages' || thinkingForm !== 'effort' || efforts.includes('none'));
 }
 
 export const user = (...texts: string[]): Message => ({

@@ -1,12 +1,11 @@
 // What the rules of a target's model say that it takes, each with one small request that uses it.
-import type { Effort } from '../../canonical/request.ts';
+import type { Effort, Message } from '../../canonical/request.ts';
 import type { Traits } from '../../canonical/traits.ts';
 import {
   ANSWER_SCHEMA,
   byNameOrId,
   CALL,
   called,
-  mayForce,
   noCall,
   noJson,
   OK,
@@ -33,11 +32,10 @@ export function takenRules(wire: Wire): TakenRule[] {
   ];
 }
 
-function thinkingRules({ traits, protocol }: Wire): TakenRule[] {
-  const { thinking, efforts, maxEffortOnChat, thinkingOff, thinkingForm } = traits;
+function thinkingRules({ traits }: Wire): TakenRule[] {
+  const { thinking, efforts, thinkingOff, thinkingForm } = traits;
   if (thinking === false) return [];
-  const takesMax = maxEffortOnChat || protocol !== 'chat';
-  const asked = efforts.filter((effort) => effort !== 'none' && (effort !== 'max' || takesMax));
+  const asked = efforts.filter((effort) => effort !== 'none');
   const forms = (['template', 'enable_thinking', 'type', 'reasoning_enabled', 'effort'] as const).filter(
     (form) => form !== thinkingForm,
   );
@@ -45,6 +43,7 @@ function thinkingRules({ traits, protocol }: Wire): TakenRule[] {
     ...asked.map((effort: Effort) => ({
       name: `effort ${effort}`,
       asked: { messages: [user(OK)], reasoning: { effort } },
+      unless: { maxEffortOnChat: true },
       fixes: [{ efforts: efforts.filter((other) => other !== effort) }],
     })),
     ...when(thinkingOff !== 'never', {
@@ -57,45 +56,44 @@ function thinkingRules({ traits, protocol }: Wire): TakenRule[] {
   ];
 }
 
-function toolRules(wire: Wire): TakenRule[] {
-  const { traits, protocol } = wire;
+function toolRules({ traits }: Wire): TakenRule[] {
   if (traits.tools === false) return [];
-  const isChat = protocol === 'chat';
-  const forced = mayForce(wire);
   const messages = [user(CALL)];
   const tools = [weather];
-  const whileThinking = traits.thinking === true && (!isChat || traits.toolsWhileThinking === 'always');
   return [
-    ...when<TakenRule>(forced, {
+    {
       name: 'a call that must be',
       asked: { messages, tools, toolChoice: { type: 'required' } },
+      unless: { forcedTools: 'always' },
       ignored: noCall,
       fixes: [],
       lacks: { forcedTools: 'never' },
-    }),
-    ...when<TakenRule>(forced && (traits.namedToolChoice || !isChat), {
+    },
+    {
       name: 'a call of a named tool',
       asked: { messages, tools, toolChoice: { type: 'tool', name: weather.name } },
+      unless: { forcedTools: 'always', namedToolChoice: true },
       ignored: noCall,
-      fixes: isChat ? [{ namedToolChoice: false }] : [],
+      fixes: [{ namedToolChoice: false }],
       lacks: { forcedTools: 'never' },
-    }),
+    },
     ...when(traits.schemaRoot === 'any', {
       name: 'a tool with a union',
       asked: { messages: [user(OK)], tools: [byNameOrId] },
       fixes: [{ schemaRoot: 'object' as const }],
     }),
-    ...when<TakenRule>(whileThinking, {
+    ...when<TakenRule>(traits.thinking === true, {
       name: 'tools while thinking',
       asked: { messages: [user(OK)], tools, reasoning: { mode: 'on', effort: 'low' } },
-      fixes: isChat ? [{ toolsWhileThinking: 'not_on_chat' }] : [],
+      unless: { toolsWhileThinking: 'always' },
+      fixes: [{ toolsWhileThinking: 'not_on_chat' }, { thinking: false }],
     }),
-    ...when<TakenRule>(isChat && traits.userAfterTool, {
+    ...when<TakenRule>(traits.userAfterTool, {
       name: 'a user after a tool',
       asked: { messages: [...called(), user(OK)], tools },
       fixes: [{ userAfterTool: false }, { toolIds: 'mistral' }],
     }),
-    ...when<TakenRule>(isChat && traits.customTools, {
+    ...when<TakenRule>(traits.customTools, {
       name: 'a tool of free text',
       asked: {
         messages: [user(OK)],
@@ -103,7 +101,7 @@ function toolRules(wire: Wire): TakenRule[] {
       },
       fixes: [{ customTools: false }],
     }),
-    ...when<TakenRule>(isChat && traits.toolResultImages && traits.vision !== false, {
+    ...when<TakenRule>(traits.toolResultImages && traits.vision !== false, {
       name: 'an image of a tool',
       asked: { messages: withPicture(), tools },
       fixes: [{ toolResultImages: false }],
@@ -111,13 +109,13 @@ function toolRules(wire: Wire): TakenRule[] {
   ];
 }
 
-function withPicture(): TakenRule['asked']['messages'] {
+function withPicture(): Message[] {
   const [asked = user(CALL), call = user(OK)] = called();
   const content = [{ type: 'text' as const, text: '18 degrees' }, picture()];
   return [asked, call, { role: 'user', parts: [{ type: 'tool_result', callId: 'call_Ab1Cd2Ef3', content }] }];
 }
 
-function formatRules({ traits, protocol }: Wire): TakenRule[] {
+function formatRules({ traits }: Wire): TakenRule[] {
   const { structuredOutput, responseFormats, formatsWithTools, jsonWord, tools } = traits;
   if (structuredOutput === false) return [];
   const without = (format: Traits['responseFormats'][number]): Partial<Traits> => ({
@@ -133,12 +131,11 @@ function formatRules({ traits, protocol }: Wire): TakenRule[] {
       fixes: [without('json_schema')],
       lacks: { structuredOutput: false },
     }),
-    ...when<TakenRule>(protocol !== 'messages' && responseFormats.includes('json_object'), {
+    ...when<TakenRule>(responseFormats.includes('json_object'), {
       name: 'JSON of any form',
       asked: { messages, responseFormat: { type: 'json_object' } },
       ignored: noJson,
       fixes: [...(jsonWord ? [] : [{ jsonWord: true }]), without('json_object')],
-      lacks: { structuredOutput: false },
     }),
     ...when<TakenRule>(isSchema && formatsWithTools && tools !== false, {
       name: 'JSON by a schema beside tools',
@@ -148,28 +145,26 @@ function formatRules({ traits, protocol }: Wire): TakenRule[] {
   ];
 }
 
-function samplingRules({ traits, protocol }: Wire): TakenRule[] {
+function samplingRules({ traits }: Wire): TakenRule[] {
   const { rejectsSampling, oneSamplingParameter, maxTemperature, maxStop, maxOutput, topK } = traits;
   const messages = [user(OK)];
-  // Messages know no higher one.
-  const most = protocol === 'messages' ? Math.min(1, maxTemperature) : maxTemperature;
   return [
     ...when(!rejectsSampling, {
-      name: `temperature ${most}`,
-      asked: { messages, temperature: most },
-      fixes: [...when<Partial<Traits>>(most > 1, { maxTemperature: 1 }), { rejectsSampling: true }],
+      name: `temperature ${maxTemperature}`,
+      asked: { messages, temperature: maxTemperature },
+      fixes: [{ maxTemperature: 1 }, { rejectsSampling: true }],
     }),
     ...when(!rejectsSampling && !oneSamplingParameter, {
       name: 'temperature and top_p',
       asked: { messages, temperature: 0.5, topP: 0.9 },
       fixes: [{ oneSamplingParameter: true }, { rejectsSampling: true }],
     }),
-    ...when(protocol === 'chat' && topK && !rejectsSampling, {
-      name: 'top_k',
+    ...when(topK && !rejectsSampling, {
+      name: 'top k',
       asked: { messages, topK: 40 },
       fixes: [{ topK: false }],
     }),
-    ...when(protocol !== 'responses' && maxStop > 0, {
+    ...when(maxStop > 0, {
       name: 'stop sequences',
       asked: {
         messages,
@@ -185,32 +180,26 @@ function samplingRules({ traits, protocol }: Wire): TakenRule[] {
   ];
 }
 
-function messageRules({ traits, protocol }: Wire): TakenRule[] {
-  const { vision, contentLists, lateSystem, strictAlternation, midSystem, prefill } = traits;
-  const isChat = protocol === 'chat';
-  const takesLate = {
-    chat: lateSystem === 'system' && !strictAlternation,
-    messages: midSystem,
-    responses: true,
-  }[protocol];
+function messageRules({ traits }: Wire): TakenRule[] {
   return [
-    ...when(vision !== false, {
+    ...when(traits.vision !== false, {
       name: 'an image',
       asked: { messages: [{ role: 'user' as const, parts: [...user(OK).parts, picture()] }] },
       fixes: [],
       lacks: { vision: false },
     }),
-    ...when(isChat && contentLists, {
+    ...when(traits.contentLists, {
       name: 'several texts in a message',
       asked: { messages: [user('Say one word.', OK)] },
       fixes: [{ contentLists: false }],
     }),
-    ...when<TakenRule>(takesLate, {
+    {
       name: 'a late system message',
       asked: { messages: [user('Hello'), say('assistant', 'Hello!'), say('system', 'Be short.'), user(OK)] },
-      fixes: isChat ? [{ lateSystem: 'user' }] : protocol === 'messages' ? [{ midSystem: false }] : [],
-    }),
-    ...when(protocol === 'messages' && prefill, {
+      unless: { lateSystem: 'system', strictAlternation: false, midSystem: true },
+      fixes: [{ lateSystem: 'user' }, { midSystem: false }],
+    },
+    ...when(traits.prefill, {
       name: 'an answer that is begun',
       asked: { messages: [user(OK), say('assistant', 'The one word:')] },
       fixes: [{ prefill: false }],
