@@ -52,7 +52,8 @@ async function answer(
 ): Promise<void> {
   const [, provider = '', path = ''] = /^\/([^/]+)\/v1(\/[^?]*)/.exec(incoming.url ?? '') ?? [];
   const text = Buffer.concat(await Readable.from(incoming).toArray()).toString('utf8');
-  if (incoming.method !== 'POST') {
+  // Lists of models, and what local servers are asked about themselves.
+  if (!/^\/(?:chat\/completions|messages|responses)$/.test(path)) {
     const models = stubs.filter((stub) => stub.provider === provider);
     response.end(JSON.stringify({ data: models.map(({ model }) => ({ id: model })) }));
     return;

@@ -1,5 +1,5 @@
 // What the rules of a target's model say that it takes, each with one small request that uses it.
-import type { Effort, Message } from '../../canonical/request.ts';
+import type { Effort } from '../../canonical/request.ts';
 import type { Traits } from '../../canonical/traits.ts';
 import {
   ANSWER_SCHEMA,
@@ -101,18 +101,7 @@ function toolRules({ traits }: Wire): TakenRule[] {
       },
       fixes: [{ customTools: false }],
     }),
-    ...when<TakenRule>(traits.toolResultImages && traits.vision !== false, {
-      name: 'an image of a tool',
-      asked: { messages: withPicture(), tools },
-      fixes: [{ toolResultImages: false }],
-    }),
   ];
-}
-
-function withPicture(): Message[] {
-  const [asked = user(CALL), call = user(OK)] = called();
-  const content = [{ type: 'text' as const, text: '18 degrees' }, picture()];
-  return [asked, call, { role: 'user', parts: [{ type: 'tool_result', callId: 'call_Ab1Cd2Ef3', content }] }];
 }
 
 function formatRules({ traits }: Wire): TakenRule[] {
