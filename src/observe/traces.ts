@@ -1,6 +1,7 @@
 // Exports each request as spans by OTLP over HTTP (`otlp` in the configuration): one for the request, one for each contact with a
 // target, after the request is over. Nothing of a body, no account, no key. OpenTelemetry's SDK is loaded only here; its queue is
 // bounded, so that a collector that is away costs spans and nothing else.
+import { kindOf } from '../conversations/kinds.ts';
 import type { Attributes, Context, SpanOptions } from '@opentelemetry/api';
 import type { ContactSpan, FinishedTrace, Observer, RequestSpans } from '../gateway/trace.ts';
 import type { Logger } from '../log.ts';
@@ -176,7 +177,8 @@ const OPERATIONS: Partial<Record<EndpointName, string>> = {
 
 /** https://opentelemetry.io/docs/specs/semconv/gen-ai/gen-ai-spans/ */
 function requestAttributes(trace: FinishedTrace): Attributes {
-  const { outcome, contact, modelAsked, attempts, requestId, firstByteMs } = trace;
+  const { outcome, contact, modelAsked, attempts, requestId, firstByteMs, identity } = trace;
+  const kind = kindOf(identity);
   return {
     'http.request.method': 'POST',
     'http.route': pathOf(trace),
@@ -189,6 +191,8 @@ function requestAttributes(trace: FinishedTrace): Attributes {
     'gateway.request.id': requestId,
     'gateway.request.attempts': attempts,
     'gateway.request.stream': trace.streamed,
+    ...(kind.class !== null && { 'gateway.request.class': kind.class }),
+    ...(kind.agentType !== null && { 'gateway.agent.type': kind.agentType }),
     ...(firstByteMs !== null && { 'gateway.response.first_byte_ms': Math.round(firstByteMs) }),
   };
 }

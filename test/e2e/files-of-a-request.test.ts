@@ -8,10 +8,10 @@ import { scriptedProvider } from '../helpers/scripted-provider.ts';
 import { streamOf, wholeOf } from '../gateway/wire.ts';
 
 const CASES: readonly [what: string, mostFiles: number, question: Question][] = [
-  ['relayed, whole', 60, {}],
-  ['relayed, streamed', 65, { stream: true }],
-  ['translated, whole', 85, { protocol: 'messages' }],
-  ['translated, streamed', 91, { protocol: 'messages', stream: true }],
+  ['relayed, whole', 62, {}],
+  ['relayed, streamed', 67, { stream: true }],
+  ['translated, whole', 91, { protocol: 'messages' }],
+  ['translated, streamed', 97, { protocol: 'messages', stream: true }],
 ];
 
 it('one small request runs through few files', async () => {

@@ -17,9 +17,15 @@ import type { Store } from '../../src/store/store.ts';
 import { manualClock } from '../helpers/clock.ts';
 import { createDatabase } from '../helpers/postgres.ts';
 import { HOUR, newKey, usageRow } from '../store/support.ts';
+import type { Identity } from '../../src/conversations/identity.ts';
 import { identity } from '../helpers/identity.ts';
 
-function finished(model: string, account = 'a', error: string | null = null): Trace {
+function finished(
+  model: string,
+  account = 'a',
+  error: string | null = null,
+  who: Partial<Identity> = {},
+): Trace {
   const key = { account } as Trace['key'];
   const trace = new Trace({
     requestId: 'req_1',
@@ -29,7 +35,7 @@ function finished(model: string, account = 'a', error: string | null = null): Tr
     streamed: true,
     startedAt: 0,
     passedOver: [],
-    identity: identity(),
+    identity: identity('conv_one', who),
     spans: undefined,
     held: false,
   });
@@ -65,6 +71,27 @@ describe('the number of series is bounded', () => {
     expect(metrics.value('gateway_requests_total', { provider: 'other', model: 'other' })).toBe(9800);
     expect(metrics.sum('gateway_account_requests_total')).toBe(10_000);
     expect(metrics.value('gateway_account_requests_total', { account: 'other' })).toBe(9000);
+  });
+
+  it('for kinds of work and types of agents that clients invent; no id of a conversation is shown', () => {
+    const series = createRequestSeries({ accounts: false, isKnown: () => true });
+    for (let number = 0; number < 1000; number += 1) {
+      series.add(
+        finished('m', 'a', null, {
+          agent: `id-${number}`,
+          class: `class-${number}`,
+          agentType: `type-${number}`,
+        }),
+      );
+    }
+    series.add(finished('m', 'a', null, { class: 'subagent', agentType: 'Explore' }));
+    series.add(finished('m'));
+    const text = written(series.families());
+    const metrics = readMetrics(text);
+    expect(metrics.sum('gateway_work_requests_total')).toBe(1001);
+    expect(metrics.value('gateway_work_requests_total', { class: 'other', agent_type: 'other' })).toBe(1000);
+    expect(metrics.value('gateway_work_tokens_total', { agent_type: 'Explore', kind: 'input' })).toBe(6);
+    expect(text).not.toMatch(/conv_|id-/);
   });
 
   it('for error kinds without end', () => {

@@ -5,6 +5,7 @@ import { totalInput, type Usage } from '../../canonical/reply.ts';
 import type { FinishedTrace } from '../../gateway/trace.ts';
 import type { Target } from '../../routing/catalog.ts';
 import { costOf } from '../../routing/price.ts';
+import { WorkSeries } from './work-series.ts';
 import { Histogram, labels, type Family, type HistogramFamily } from './exposition.ts';
 
 /** Targets and accounts with labels of their own; all further ones share `other`. */
@@ -136,6 +137,7 @@ export function createRequestSeries({ isKnown, accounts }: RequestSeriesOptions)
   /** By the target's key; the shared series `other` has a key of its own. */
   const targets = new Map<string, TargetSeries>();
   const byAccount = new Map<string, AccountSeries>();
+  const work = new WorkSeries();
 
   function seriesOf(target: Target | undefined): TargetSeries {
     if (target === undefined) return found('', NONE, NONE);
@@ -163,9 +165,14 @@ export function createRequestSeries({ isKnown, accounts }: RequestSeriesOptions)
         const { failures } = seriesOf(target);
         failures.set(kind, (failures.get(kind) ?? 0) + 1);
       }
+      work.add(trace, cost);
       if (accounts) addAccount(byAccount, key.account, trace, cost);
     },
-    families: () => [...targetFamilies([...targets.values()]), ...accountFamilies(byAccount)],
+    families: () => [
+      ...targetFamilies([...targets.values()]),
+      ...work.families(),
+      ...accountFamilies(byAccount),
+    ],
   };
 }
 
