@@ -1,6 +1,6 @@
 // What a target's model and server take and refuse, as one value that encoders are given: provider differences are data.
 // The file's `flags` (snake_case) and the presets set the wire part; known facts about models and the file's `models` the rest.
-import type { Effort } from './request.ts';
+import type { Effort, ProtocolName } from './request.ts';
 
 export interface Traits {
   /** What the model can do; undefined: not known, taken as possible. */
@@ -17,6 +17,9 @@ export interface Traits {
   /** The window of requests whose `anthropic-beta` asks for the long one. */
   longContextWindow?: number;
   maxOutput?: number;
+
+  /** The protocols by which this model is reached, the best first; empty: all of its provider's. */
+  speaks: readonly ProtocolName[];
 
   // -- the chat wire --
   /** On responses it has one name. */
@@ -153,6 +156,7 @@ export function mostOutput({ maxOutput, contextWindow }: Traits): number {
 
 /** The tolerant defaults: an unknown model on an unknown server. */
 export const DEFAULT_TRAITS: Traits = {
+  speaks: [],
   maxTokensField: 'max_tokens',
   systemRole: 'system',
   userField: 'user',
@@ -210,6 +214,7 @@ export const DEFAULT_TRAITS: Traits = {
 
 /** Abilities and the cache, which change no body that is relayed. */
 const NOT_OF_THE_BODY: ReadonlySet<string> = new Set([
+  'speaks',
   'vision',
   'documents',
   'audio',

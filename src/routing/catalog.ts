@@ -38,15 +38,25 @@ export interface Catalog {
 
 const [CHAT] = PROTOCOL_NAMES;
 
+/** The protocols by which a target is reached. What the file says of its provider holds against what is known of the model. */
+export function spokenBy({ provider: { protocols }, traits: { speaks } }: Target): readonly ProtocolName[] {
+  if (speaks.length === 0) return protocols;
+  const both = speaks.filter((name) => protocols.includes(name));
+  return both.length === 0 ? protocols : both;
+}
+
 /**
  * The protocol towards a target: the client's own wherever the provider speaks it, else the provider's first. `needs` of a request for
  * an answer: tools of a model that does not take them on chat while it thinks go by another protocol.
  */
 export function protocolFor(
-  { provider: { protocols, exactRelay = false }, traits }: Target,
+  target: Target,
   client?: ProtocolName,
   needs?: Pick<Needs, 'tools' | 'thinking'>,
 ): ProtocolName {
+  const { provider, traits } = target;
+  const { exactRelay = false } = provider;
+  const protocols = spokenBy(target);
   const usual = client !== undefined && protocols.includes(client) ? client : (protocols[0] ?? CHAT);
   if (usual !== CHAT || exactRelay || needs?.tools !== true || traits.toolsWhileThinking === 'always')
     return usual;

@@ -138,7 +138,14 @@ describe('a model at a well-known provider', () => {
     ['openai/gpt-5.6-sol', { contextWindow: 1_050_000, maxOutput: 128_000, additionalTools: true }],
     ['openai/gpt-5.2', { additionalTools: false }],
     ['anthropic/claude-sonnet-5-5', { midSystem: true, minCacheTokens: 512, thinkingOff: 'between_tools' }],
-    ['copilot/gpt-5.3-codex', { efforts: ['low', 'medium', 'high', 'xhigh'], thinkingOff: 'never' }],
+    [
+      'copilot/gpt-5.3-codex',
+      { efforts: ['low', 'medium', 'high', 'xhigh'], thinkingOff: 'never', speaks: ['responses'] },
+    ],
+    ['copilot/claude-haiku-4.5', { speaks: ['messages', 'chat'] }],
+    ['copilot/gemini-3.8-flash', { speaks: ['chat'] }],
+    ['copilot/gpt-4.1', { speaks: ['chat'] }],
+    ['copilot/gpt-5-mini', { speaks: ['chat'] }],
     [
       'azure/deepseek-v4-pro',
       { systemRole: 'system', rejectFields: ['prompt_cache_key', 'parallel_tool_calls'] },

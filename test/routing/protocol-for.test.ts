@@ -24,6 +24,13 @@ describe('the protocol towards a model that takes no tools on chat while it thin
     expect(protocolFor(to, 'chat', needs(wanted))).toBe(expected);
   });
 
+  it('is one that reaches the model, unless the file says that its provider speaks none of them', () => {
+    const alone = target({ speaks: ['responses'] });
+    expect(protocolFor(alone, 'chat')).toBe('responses');
+    expect(protocolFor(target({ speaks: ['messages', 'chat'] }), 'messages')).toBe('chat');
+    expect(protocolFor(target({ speaks: ['responses'] }, { protocols: ['chat'] }), 'chat')).toBe('chat');
+  });
+
   it('is chat where the provider speaks nothing else, or relays exactly', () => {
     const traits = { toolsWhileThinking: 'not_on_chat', thinksByDefault: true } as const;
     for (const more of [{ protocols: ['chat'] as const }, { exactRelay: true }]) {

@@ -2,13 +2,13 @@
 // that answers: the code that serves clients is large.
 import type { ProtocolName } from '../../canonical/request.ts';
 import { keyHint } from '../../gateway/outbound/fallback-error.ts';
-import { type Target, protocolFor } from '../../routing/catalog.ts';
+import { type Target, protocolFor, spokenBy } from '../../routing/catalog.ts';
 import { ask, type Answer, type Asked } from './ask.ts';
 import { failureOf, messageOf, type ProbeDeps, type Step } from './report.ts';
 
 /** `deep`: tools too, and each of the provider's protocols. */
 export async function generating(target: Target, deep: boolean, deps: ProbeDeps): Promise<Step[]> {
-  const { protocols: spoken } = target.provider;
+  const spoken = spokenBy(target);
   const steps: Step[] = [];
   for (const name of deep ? spoken : [protocolFor(target)]) {
     const label = deep && spoken.length > 1 ? `${target.key} (${name})` : target.key;

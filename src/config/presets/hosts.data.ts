@@ -195,10 +195,11 @@ export const HOSTS: readonly Preset[] = [
     traits: { topK: true, pdfInput: false, rejectFields: ['store'] },
   },
   {
-    // A token of the Copilot API. Models that speak one protocol alone need `protocol` in the file.
+    // A token of the Copilot API. Which model speaks what is known by the rows of models.
     name: 'copilot',
     title: 'GitHub Copilot',
-    protocols: ['chat'],
+    protocols: ['chat', 'messages', 'responses'],
+    elsewhere: ['chat'],
     baseUrls: {
       chat: 'https://api.githubcopilot.com',
       messages: 'https://api.githubcopilot.com/v1',

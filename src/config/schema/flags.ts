@@ -1,6 +1,6 @@
 // The `flags` of a provider: one row for each member of Traits that describes a deviation from the protocol. The file writes
 // a member's name in snake_case. Members that `models` or `prompt_cache` set are not flags.
-import { EFFORTS } from '../../canonical/request.ts';
+import { EFFORTS, PROTOCOL_NAMES } from '../../canonical/request.ts';
 import type { Traits } from '../../canonical/traits.ts';
 import { snakeCase } from '../../snake-case.ts';
 import { suggest } from '../did-you-mean.ts';
@@ -39,6 +39,7 @@ const SEARCH: Rule<boolean | 'flat_location'> = {
 };
 
 const FLAGS = {
+  speaks: list(`write a list of ${PROTOCOL_NAMES.join(', ')}`, oneOf(PROTOCOL_NAMES)),
   maxTokensField: choice('max_tokens', 'max_completion_tokens'),
   systemRole: choice('system', 'developer'),
   userField: choice('user', 'safety_identifier'),

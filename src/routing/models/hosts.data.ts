@@ -56,6 +56,19 @@ export const HOSTS: Readonly<Partial<Record<string, readonly ModelRow[]>>> = {
   nvidia: [{ match: /^gpt-oss/, traits: { thinkingForm: 'effort', efforts: UP_TO_HIGH } }],
   // https://help.aliyun.com: up to 3.7 it knows a switch and a budget, and no grade.
   dashscope: [{ match: /^qwen-?(?:plus|max|flash|turbo|3(?!-8))/, traits: { efforts: [] } }],
+  copilot: [
+    { match: /./, traits: { speaks: ['chat'] } },
+    // Tools with these members are refused: https://github.com/can1357/oh-my-pi/issues/2558
+    {
+      match: /^claude/,
+      traits: {
+        speaks: ['messages', 'chat'],
+        rejectFields: ['tools[].eager_input_streaming', 'tools[].strict'],
+      },
+    },
+    // https://github.com/can1357/oh-my-pi/issues/8807
+    { match: /^(?:gpt-5-[3-9]|gpt-5.*-codex|gpt-[6-9]|grok|mai)(?:-|$)/, traits: { speaks: ['responses'] } },
+  ],
   github: [
     // OpenAI's own demand, which its host hands on: https://github.com/browserbase/stagehand/issues/1204
     { match: /^(?:gpt-(?!oss)|o\d)/, traits: { jsonWord: true } },

@@ -13,6 +13,7 @@ const MODELS: readonly ModelRow[] = [...CLAUDE, ...OPENAI, ...OTHERS];
 
 /** The parts of `Traits` that belong to a server's wire; all others belong to the model (`toolIds`: a template's own rule). */
 const WIRE_TRAITS = [
+  'speaks',
   'maxTokensField',
   'systemRole',
   'userField',

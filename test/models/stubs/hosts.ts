@@ -11,6 +11,7 @@ import {
   noFormatBesideTools,
   on,
   outputUpTo,
+  reachedBy,
   refusal,
   switches,
   textsAsStrings,
@@ -192,11 +193,35 @@ export const HOSTS: readonly Stub[] = [
   },
   {
     provider: 'copilot',
+    model: 'gpt-5.3-codex',
+    rules: [
+      reachedBy(
+        ['responses'],
+        refusal(
+          openai(
+            'model "gpt-5.3-codex" is not accessible via the /chat/completions endpoint',
+            null,
+            'unsupported_api_for_model',
+          ),
+        ),
+      ),
+      efforts([...GRADES, 'xhigh']),
+      ...unknown(['store']),
+    ],
+  },
+  {
+    provider: 'copilot',
+    model: 'gemini-3.8-flash',
+    rules: [reachedBy(['chat'], refusal(openai('model is not supported via this endpoint')))],
+  },
+  {
+    provider: 'copilot',
     model: 'claude-haiku-4.5',
     rules: [
       efforts([], words('Copilot, no effort')),
-      switches([], words('Copilot, no effort')),
-      ...unknown(['store']),
+      ...on(['chat'], switches([], words('Copilot, no effort'))),
+      ...on(['messages'], switches(['enabled', 'disabled'], words('Anthropic, adaptive thinking'))),
+      ...unknown(['store', 'tools[].eager_input_streaming', 'tools[].strict']),
     ],
   },
 ];

@@ -382,6 +382,11 @@ export const noUserAfterTool: Rule = {
 
 // -- members --
 
+/** A model that is not reached by other protocols. */
+export function reachedBy(protocols: readonly ProtocolName[], answer: Answer): Rule {
+  return { kind: 'unknown members', refuses: ({ protocol }) => !protocols.includes(protocol), answer };
+}
+
 /** Each path with words that name it. */
 export function unknown(paths: readonly string[], answer: (path: string) => Answer = unrecognized): Rule[] {
   return paths.map((path) => ({
