@@ -1,7 +1,10 @@
 // What a model takes at one well-known provider and not elsewhere, by the preset's name: these rows stand above the catalogue's.
 // The provider's own deviations, whatever its model, are the preset's traits (config/presets/presets.ts).
+import { PROTOCOL_NAMES } from '../../canonical/request.ts';
 import type { Traits } from '../../canonical/traits.ts';
 import { ALL, UP_TO_HIGH, type ModelRow } from './row.ts';
+
+const [CHAT, MESSAGES, RESPONSES] = PROTOCOL_NAMES;
 
 /** Thinking is switched by `thinking: {type}`, and a forced call is refused while it is on. */
 const SWITCHED: Partial<Traits> = { thinkingForm: 'type', forcedTools: 'not_thinking' };
@@ -57,17 +60,17 @@ export const HOSTS: Readonly<Partial<Record<string, readonly ModelRow[]>>> = {
   // https://help.aliyun.com: up to 3.7 it knows a switch and a budget, and no grade.
   dashscope: [{ match: /^qwen-?(?:plus|max|flash|turbo|3(?!-8))/, traits: { efforts: [] } }],
   copilot: [
-    { match: /./, traits: { speaks: ['chat'] } },
+    { match: /./, traits: { speaks: [CHAT] } },
     // Tools with these members are refused: https://github.com/can1357/oh-my-pi/issues/2558
     {
       match: /^claude/,
       traits: {
-        speaks: ['messages', 'chat'],
+        speaks: [MESSAGES, CHAT],
         rejectFields: ['tools[].eager_input_streaming', 'tools[].strict'],
       },
     },
     // https://github.com/can1357/oh-my-pi/issues/8807
-    { match: /^(?:gpt-5-[3-9]|gpt-5.*-codex|gpt-[6-9]|grok|mai)(?:-|$)/, traits: { speaks: ['responses'] } },
+    { match: /^(?:gpt-5-[3-9]|gpt-5.*-codex|gpt-[6-9]|grok|mai)(?:-|$)/, traits: { speaks: [RESPONSES] } },
   ],
   github: [
     // OpenAI's own demand, which its host hands on: https://github.com/browserbase/stagehand/issues/1204
