@@ -1,7 +1,7 @@
 // Applies a changed configuration to a running gateway. Most settings take effect at once, some need a restart, and an invalid
 // configuration changes nothing.
 import { LOCAL, noted } from '../accounts/admin.ts';
-import { placeChanges, type Config } from '../config/config.ts';
+import { listenAt, placeChanges, type Config } from '../config/config.ts';
 import { reportFaults } from '../config/watch.ts';
 import { silentLog } from '../log.ts';
 import { loadPrices } from './housekeeping.ts';
@@ -16,7 +16,7 @@ export async function applyChange(parts: Parts, reload: () => Promise<Config>): 
     const before = state.config;
     const next = await reload();
     for (const setting of fixedSettings(before, next)) log.warn(`${setting} changes only with a restart`);
-    const listen = { ...before.listen, names: next.listen.names };
+    const listen = listenAt(before.listen, next.listen);
     const { database, metrics, otlp } = before;
     state.config = { ...next, listen, database, metrics, otlp };
     deps.routing.update(state.config);

@@ -16,6 +16,8 @@ export interface Config {
     defaultHosts: boolean;
     port: number;
     names: string[];
+    /** Web pages of these origins may read what model endpoints answer. */
+    origins: string[];
   };
   /** An absolute path, or a URL of another engine. */
   database: string;
@@ -151,6 +153,11 @@ export interface ModelConfig {
   maxOutput?: number;
   /** USD per million tokens. */
   price?: { input?: number; output?: number; cacheRead?: number; cacheWrite?: number };
+}
+
+/** The place of a running gateway stays, whatever its file says now: hosts and port. What it accepts there changes. */
+export function listenAt(place: Config['listen'], { names, origins }: Config['listen']): Config['listen'] {
+  return { ...place, names, origins };
 }
 
 /** Changed settings of where the gateway is: of several processes, too, they take effect only with a new start. */

@@ -106,6 +106,7 @@ function settings(config: Config, reader: Reader): EffectiveValue[] {
     reader.setting(['listen', 'hosts'], listen.hosts, ['hosts', 'GATEWAY_HOST']),
     reader.setting(['listen', 'port'], listen.port, ['port', 'GATEWAY_PORT']),
     reader.row(['listen', 'names'], listen.names),
+    reader.row(['listen', 'origins'], listen.origins),
     reader.setting(['database'], database, ['database', 'GATEWAY_DATABASE']),
     reader.setting(['log'], config.log ?? null, ['log', 'GATEWAY_LOG']),
     reader.row(['default_tier'], config.defaultTier),

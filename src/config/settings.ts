@@ -68,6 +68,7 @@ export function resolveSettings(given: Given): Settings {
       defaultHosts: hosts === undefined,
       port: choosePort(given, lines) ?? listen?.port ?? DEFAULT_PORT,
       names: listen?.names ?? [],
+      origins: [...new Set(listen?.origins)],
     },
     database: chooseDatabase(given, lines, faults),
     databaseOfFile:

@@ -8,6 +8,7 @@ import { withoutKeys } from '../ids.ts';
 import type { Protocol } from '../protocols/interface/protocol.ts';
 import type { StreamNotices } from '../protocols/interface/stream.ts';
 import { endInWriteBatch, joinWriteBatch } from '../write-batch.ts';
+import { originHeaders } from './cross-origin.ts';
 import { linger } from './linger.ts';
 
 const KEEP_ALIVE_MS = 10_000;
@@ -35,6 +36,8 @@ export class ClientResponse implements ResponseWriter {
   #ended = false;
   /** The head was written, and the connection ends with the answer. */
   #closes = false;
+  /** The page at this origin may read the answer. */
+  #origin: string | undefined;
   /** Since the first large write. */
   #pieces: Pieces | undefined;
 
@@ -52,10 +55,15 @@ export class ClientResponse implements ResponseWriter {
     return this.#response.headersSent;
   }
 
+  /** Of a web page that may read the answer. */
+  allowOrigin(origin: string): void {
+    this.#origin = origin;
+  }
+
   send(status: number, headers: HeaderList, body: Buffer | string): void {
     const length = Buffer.byteLength(body);
-    // A 304 has the length of what the client holds already.
-    if (status === 304) this.#head(status, headers);
+    // A 304 has the length of what the client holds already, a 204 none.
+    if (status === 304 || status === 204) this.#head(status, headers);
     else this.#head(status, headers, 'content-length', String(length));
     if (this.#closes && !this.#response.req.complete) this.#sendUnread(body);
     else if (length > PIECE_BYTES) this.#inPieces().end(bufferOf(body));
@@ -171,6 +179,7 @@ export class ClientResponse implements ResponseWriter {
     const list = ['x-request-id', this.#requestId, 'request-id', this.#requestId];
     if (this.#closing()) list.push('connection', 'close');
     list.push(...own, ...headers);
+    if (this.#origin !== undefined) list.push(...originHeaders(this.#origin, list));
     this.#closes ||= this.#closing() || !this.#response.shouldKeepAlive;
     this.#response.writeHead(status, list);
   }

@@ -113,6 +113,16 @@ function methodsAt(path: string): Methods | undefined {
   return PATHS.get(path) ?? modelAt(path) ?? patternAt(path);
 }
 
+const BESIDE_MODELS: ReadonlySet<Route['name']> = new Set(['health', 'metrics', 'probe', 'site']);
+
+/** The methods of a path of models; undefined: it is another path. */
+export function modelMethods(path: string): readonly string[] | undefined {
+  const known = methodsAt(path);
+  if (known === undefined) return undefined;
+  const isOther = [...known.values()].some(({ name }) => BESIDE_MODELS.has(name));
+  return isOther ? undefined : [...known.keys()];
+}
+
 function patternAt(path: string): Methods | undefined {
   for (const { read, rows } of PATTERNS) {
     const values = read(path);

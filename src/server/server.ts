@@ -11,6 +11,7 @@ import { protocolOfClient } from '../protocols/registry.ts';
 import { afterReading, refuseBadHttp } from './bad-request.ts';
 import { ClientRequest } from './client-request.ts';
 import { createConnections, type Connections } from './connections.ts';
+import { meetsOrigin } from './cross-origin.ts';
 import { createHostCheck, hasNoHost, HEALTH, hostOf, type HostCheck, answer, route } from './router.ts';
 
 interface Listening {
@@ -164,6 +165,8 @@ async function serve(
         'this Host name is not served here (listen.names in the configuration adds one)',
       );
     }
+    const { origins } = deps.current.config.listen;
+    if (origins.length > 0 && meetsOrigin(request, origins)) return;
     if (request.unexpected) {
       const message = 'this expectation is not met here; send expect: 100-continue, or none';
       throw new GatewayError('invalid_request', message, { status: 417 });

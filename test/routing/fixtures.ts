@@ -62,7 +62,7 @@ export function config(
     });
   return {
     file: null,
-    listen: { hosts: [], defaultHosts: true, port: 0, names: [] },
+    listen: { hosts: [], defaultHosts: true, port: 0, names: [], origins: [] },
     database: ':memory:',
     consent: undefined,
     databaseFrom: undefined,

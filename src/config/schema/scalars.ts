@@ -102,6 +102,22 @@ export const HOST_NAME = text(
   /^([A-Za-z0-9_]([A-Za-z0-9._-]*[A-Za-z0-9_])?|\[?[0-9A-Fa-f:.]+\]?)$/,
 );
 
+const WEB = /^https?:$/;
+
+/** As a browser sends it; that of an application is its own scheme (`app://obsidian.md`). */
+export const ORIGIN: Rule<string> = {
+  wrong: 'is not an origin',
+  right:
+    'write each one in full, like https://app.example.com or http://localhost:3000, without a path or a pattern',
+  read(value) {
+    if (typeof value !== 'string' || !/^[a-z][a-z0-9+.-]*:\/\/[^\s/?#@*\\]+\/?$/i.test(value))
+      return undefined;
+    if (!URL.canParse(value)) return undefined;
+    const { protocol, origin } = new URL(value);
+    return WEB.test(protocol) ? origin : value.replace(/\/$/, '').toLowerCase();
+  },
+};
+
 /** A part of a host's name. */
 export const REGION = text(
   'is not a region',

@@ -24,6 +24,7 @@ import {
   KEEP,
   MODEL_NAME,
   MODEL_NAME_PATTERN,
+  ORIGIN,
   PRICE,
   PROXY,
   REGION,
@@ -251,6 +252,9 @@ const file = mapping({
     mapping({
       hosts: maybe(listOf(must(HOST), 'write [127.0.0.1, "::1"]')),
       port: may(whole('a port', 0, 65535)),
+      origins: maybe(
+        z.array(must(ORIGIN), { error: () => 'is not a list; write [https://app.example.com]' }),
+      ),
       names: maybe(z.array(must(HOST_NAME), { error: () => 'is not a list; write [gateway.example.com]' })),
     }),
   ),

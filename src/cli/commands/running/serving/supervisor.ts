@@ -4,7 +4,7 @@ import type { Command } from 'commander';
 import { closeSync, openSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { HOUR_MS, isoTime } from '../../../../clock.ts';
-import { placeChanges, type Config } from '../../../../config/config.ts';
+import { listenAt, placeChanges, type Config } from '../../../../config/config.ts';
 import { reportFaults, watchConfigFile } from '../../../../config/watch.ts';
 import type { Sessions } from '../../../../admin/sessions.ts';
 import { ControlError } from '../../../../control/calls.ts';
@@ -295,7 +295,7 @@ function take(next: Config, { state, guard, adminOff, forgetLessons }: Superviso
   const { admin, database, listen } = state.config;
   if (admin && !next.admin) adminOff();
   forgetLessons();
-  state.config = { ...next, database, listen: { ...listen, names: next.listen.names } };
+  state.config = { ...next, database, listen: listenAt(listen, next.listen) };
   guard.refresh();
 }
 

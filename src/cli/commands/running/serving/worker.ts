@@ -3,7 +3,7 @@ import type { Command } from 'commander';
 import cluster from 'node:cluster';
 import type { App } from '../../../../app/app.ts';
 import type { Peers } from '../../../../app/parts.ts';
-import type { Config, ProviderConfig } from '../../../../config/config.ts';
+import { listenAt, type Config, type ProviderConfig } from '../../../../config/config.ts';
 import { createLog, type Logger } from '../../../../log.ts';
 import type { Context, GlobalOptions } from '../../../context.ts';
 import { errorLines } from '../../../ui/lines.ts';
@@ -114,7 +114,7 @@ function inPlace(config: Config, { place, number, count }: Hello): Config {
   return {
     ...config,
     database,
-    listen: { ...listen, names: config.listen.names },
+    listen: listenAt(listen, config.listen),
     providers: config.providers.map((provider) => shared(provider, number, count)),
     limits: { ...limits, maxConcurrent },
   };
