@@ -21,6 +21,8 @@ const TRAILING = [
   ...['</tool_call>', '</function>', '<|/tool_call|>', '[/TOOL_CALLS]', '}', ']'],
 ];
 const MOST_TRAILING = 8;
+/** Of a fence. */
+const MOST_MARKS = 100;
 const CANDIDATE = /[<[{`]/g;
 /** Characters that may be read again for each character that came: no text, however it is made, takes longer than that. */
 const READS_EACH = 24;
@@ -163,7 +165,11 @@ function behind(text: string, from: number): { end: number; rest: string } {
 
 /** What is known of the line that is being written, and whether it stands in a fence. */
 class Line {
-  #isInFence = false;
+  /** The marks that opened the fence; empty: none is open. */
+  #fence = '';
+  /** The first marks of the line, as long as they are the same. */
+  #marks = '';
+  #isMarksAlone = true;
   #lead = '';
   #last = '';
   #ticks = 0;
@@ -174,27 +180,36 @@ class Line {
       if (next === '\n') this.#end();
       else if (next !== ' ' && next !== '\t' && next !== '\r') {
         if (this.#lead.length < 3) this.#lead += next;
+        if ((next === '`' || next === '~') && this.#isMarksAlone && next === (this.#marks[0] ?? next)) {
+          if (this.#marks.length < MOST_MARKS) this.#marks += next;
+        } else this.#isMarksAlone = false;
         if (next === '`') this.#ticks++;
         this.#last = next;
       }
     }
   }
 
+  /** A fence ends with its own marks alone, as many or more: one within it has fewer. */
   #end(): void {
-    if (this.#lead === '```' || this.#lead === '~~~') this.#isInFence = !this.#isInFence;
+    if (this.#fence === '') {
+      if (this.#marks.length >= 3) this.#fence = this.#marks;
+    } else if (this.#isMarksAlone && this.#marks.startsWith(this.#fence)) this.#fence = '';
     this.begin();
   }
 
   /** As at the beginning of a line. */
   begin(): void {
-    this.#lead = this.#last = '';
+    this.#lead = this.#last = this.#marks = '';
+    this.#isMarksAlone = true;
     this.#ticks = 0;
   }
 
   /** Whether a call may begin with this character here: not in code, and not within a sentence. */
   mayBegin(first: string): boolean {
-    if (this.#isInFence || this.#ticks % 2 === 1) return false;
+    if (this.#fence !== '' || this.#ticks % 2 === 1) return false;
     if (this.#last === '') return true;
+    // A quotation.
+    if (/^>+$/.test(this.#lead)) return false;
     return (first === '<' || first === '[') && /[.!?:。！？：>\])]/.test(this.#last);
   }
 }

@@ -174,6 +174,18 @@ it('keeps two calls and the text between them in their order', () => {
   ]);
 });
 
+it.each(['; ', ';', ', ', '\n', ' ;\n '])(
+  'keeps two calls that are separated by %j, whatever the pieces',
+  (mark) => {
+    const text = `<|python_tag|>${JSON.stringify(CALL)}${mark}{"name": "bash", "parameters": {"command": "ls"}}<|eom_id|>`;
+    for (let size = 1; size < 90; size++) {
+      const { reply } = collected(textStream(text, size));
+      expect(callsOf(reply)).toEqual([CALL, { name: 'Bash', arguments: { command: 'ls' } }]);
+      expect(textOf(reply)).toBe('');
+    }
+  },
+);
+
 it('gives the same for a brace too few, then one too many', () => {
   const few = WRITTEN['Hermes tag with a brace missing'] ?? '';
   const text = `${few}${WRITTEN['Hermes tag with a brace too many'] ?? ''}`;

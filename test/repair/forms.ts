@@ -100,4 +100,13 @@ export const TALK: readonly string[] = [
   '# Title\n\n<details>\n<summary>More</summary>\n\nText\n</details>\n',
   `~~~\n<tool_call>${JSON_CALL}</tool_call>\n~~~`,
   'Das Wort `<|call|>` endet einen Aufruf.',
+  `${FENCE}\`\n${FENCE}\n<tool_call>${JSON_CALL}</tool_call>\n${FENCE}\n${FENCE}\``,
+  `${FENCE}\`md\n${FENCE}json\n${JSON_CALL}\n${FENCE}\n${FENCE}\``,
+  `~~~\n${FENCE}\n<tool_call>${JSON_CALL}</tool_call>\n${FENCE}\n~~~\n`,
+  `> <tool_call>${JSON_CALL}</tool_call>`,
+  `>> ${FENCE}\n>> <tool_call>${JSON_CALL}</tool_call>\n>> ${FENCE}`,
+  `<|python_tag|>${JSON_CALL};`,
+  `<tool_call>${JSON_CALL} and then some talk`,
+  `[${JSON_CALL}, 5]`,
+  `\u200b<tool_call>${JSON_CALL.slice(0, 9)} 😀`,
 ];

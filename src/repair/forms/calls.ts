@@ -2,7 +2,7 @@
 import { isObject, type JsonObject, type JsonValue } from '../../canonical/json.ts';
 import { fitted, readArguments } from '../arguments.ts';
 import type { OfferedTool, OfferedTools } from '../offered-tools.ts';
-import { NotThisForm, type Cursor } from './cursor.ts';
+import { NeedsMore, NotThisForm, type Cursor } from './cursor.ts';
 import type { WrittenCall } from './form.ts';
 
 export const LONGEST_NAME = 200;
@@ -68,6 +68,8 @@ export function jsonCalls(cursor: Cursor, offered: OfferedTools): WrittenCall[] 
     calls.push(...callsOfJson(cursor.json(), offered));
     const { at } = cursor;
     while (/[\s;,]/.test(cursor.text[cursor.at] ?? '')) cursor.at++;
+    // Another call may stand behind a mark that separates them.
+    if (cursor.isAtEnd && /[;,]/.test(cursor.text.slice(at))) throw new NeedsMore();
     if (!/[[{]/.test(cursor.text[cursor.at] ?? '')) {
       cursor.at = at;
       return calls;
