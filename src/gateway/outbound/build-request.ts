@@ -305,7 +305,7 @@ function refuseLosses(warnings: readonly Warning[], client: ClientSide, target: 
   if (refused.length === 0) return;
   const more = refused.length > MOST_NAMED ? ` and ${refused.length - MOST_NAMED} more` : '';
   const named = refused.slice(0, MOST_NAMED).join(', ') + more;
-  const message = `${target.key} has no notion of ${named} (strict: true refuses what would be left out)`;
+  const message = `${target.key} does not support ${named}; with strict: true the gateway refuses the request instead of leaving it out`;
   throw new GatewayError('invalid_request', message, { param: refused[0] });
 }
 

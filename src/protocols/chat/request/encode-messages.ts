@@ -57,12 +57,12 @@ function textOf(parts: JsonObject[]): string {
   return parts.map((part) => (typeof part.text === 'string' ? part.text : '')).join('\n\n');
 }
 
-/** A model that can't go on from its own turn is asked to. */
+/** A model that can't continue its own turn is asked to continue. */
 function endWithUser({ out }: History, encoding: EncodeContext): void {
   const last = out.at(-1);
   if (encoding.traits.prefill || last?.role !== 'assistant' || last.tool_calls !== undefined) return;
   out.push({ ...CONTINUE });
-  encoding.warn('changed', 'messages', 'this model goes on only after the user');
+  encoding.warn('changed', 'messages', 'this model answers only after a user message');
 }
 
 function withMembers(wire: JsonObject, message: Message, encoding: EncodeContext): JsonObject {
@@ -277,7 +277,7 @@ function encodeAssistant(message: Message, history: History, encoding: EncodeCon
   else history.out.push(wireTurn);
 }
 
-/** Appends the rest of a turn, which stood behind system text of which nothing was left. */
+/** Appends the rest of a turn that followed system text, when nothing of that text remains. */
 function continueTurn(turn: JsonObject, rest: JsonObject): void {
   for (const name in rest) {
     const [before, after] = [turn[name], rest[name]];

@@ -239,9 +239,9 @@ function encodeCall(call: ToolCallPart, { custom }: Input, encoding: EncodeConte
   return { type: 'custom_tool_call', ...named, input: call.arguments };
 }
 
-/** A model that can't go on from its own turn is asked to. */
+/** A model that can't continue its own turn is asked to continue. */
 function endWithUser({ items }: Input, encoding: EncodeContext): void {
   if (encoding.traits.prefill || items.at(-1)?.role !== 'assistant') return;
   items.push({ ...CONTINUE });
-  encoding.warn('changed', 'messages', 'this model goes on only after the user');
+  encoding.warn('changed', 'messages', 'this model answers only after a user message');
 }
