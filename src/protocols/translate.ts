@@ -25,7 +25,7 @@ export interface TranslateOptions {
   to: ProtocolName;
   /** The provider's name of the model; without it, the name in the request. */
   model?: string;
-  /** What the model and its server take and refuse, where it is not usual. */
+  /** What the model and its server take and refuse, as far as it differs from the defaults. */
   traits?: Partial<Traits>;
   /** For ids that are the same each time. */
   ids?: Ids;

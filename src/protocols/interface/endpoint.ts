@@ -34,9 +34,9 @@ export interface Generation extends WithBody {
 /** Forwarded to a provider of the same protocol, or not served. */
 export interface Relayed extends WithBody {
   readonly does: 'relay';
-  /** What rows of usage name, where it is not the protocol. */
+  /** The name in usage rows, if it is not the protocol. */
   readonly recordedAs?: EndpointName;
-  /** The permission that a key needs, where it is not the protocol's. */
+  /** The permission that a key needs, if it is not the protocol's. */
   readonly permission?: Permission;
   /** Targets that have it, and where; undefined: every target that speaks the protocol does, at `path`. */
   readonly at?: ServedAt;

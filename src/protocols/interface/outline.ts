@@ -16,7 +16,7 @@ export interface KeyHeader {
 export interface ForwardedHeaders {
   /** Flat: name, value, name, value; in place of the provider side's `requestHeaders`. */
   headers: readonly string[];
-  /** The same for providers that take no tags (`Traits.requestTags`), where it differs. */
+  /** The same for providers that take no tags (`Traits.requestTags`), if it differs. */
   untagged?: readonly string[];
   /** More of them, which only add to a provider's own of other names. */
   further?: readonly string[];

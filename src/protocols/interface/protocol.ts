@@ -81,7 +81,7 @@ export interface ProviderSide extends Omit<ProtocolOutline, 'setup' | 'hasServer
   readonly historyRules: HistoryRules;
   /** Canonical -> wire. Throws GatewayError `invalid_request` for what must not be left out. */
   encodeRequest(request: GenerationRequest, model: string, traits: Traits): EncodedRequest;
-  /** A whole 200 reply. Throws ProviderFailure-carrying `FailureError` where it is an error, empty or not the protocol. */
+  /** A whole 200 reply. Throws a `FailureError` with the ProviderFailure if it is an error, empty, or not of this protocol. */
   decodeReply(value: unknown, source?: Buffer | string): Reply;
   createStreamDecoder(context: { ids: Ids; traits: Traits }): StreamDecoder;
   /** A provider's error answer: any status, any body (JSON of any shape, HTML, empty). `body` is at most a few KiB of text. */

@@ -27,7 +27,7 @@ export interface StreamNotices {
 export interface StreamEncoder extends StreamNotices {
   push(event: StreamEvent): string;
   /**
-   * The stream that this encoder opened goes on with frames of a provider of its own protocol: the bytes that stand for one of them;
+   * The stream that this encoder opened continues with frames of a provider of the same protocol: the bytes that stand for one of them;
    * none for a frame that would open the stream again. Then nothing is pushed.
    */
   adopt?(frame: Frame): Buffer;

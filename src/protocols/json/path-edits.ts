@@ -87,7 +87,7 @@ function collect(source: JsonSource, branch: Branch, at: number, found: Edit[]):
 
 const isSet = ({ edits }: Branch): boolean => edits.some(({ does }) => does === 'set');
 
-/** The value at a place where there is none; undefined: nothing is set at it or below it. */
+/** The value to set at a missing place; undefined: nothing is set there or below. */
 function created({ edits, children }: Branch): string | undefined {
   for (const edit of edits) {
     if (edit.does !== 'set') continue;

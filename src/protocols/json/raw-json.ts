@@ -56,7 +56,7 @@ export function rawJson(value: unknown): string {
   return exact + json.slice(from);
 }
 
-/** The JSON of an object: the text that it remembers, where it does. Half of a surrogate pair, which would be spelt, is replaced. */
+/** The JSON of an object: its source text, if that was recorded. A lone surrogate, which JSON would escape, is replaced. */
 export function rawObjectJson(value: JsonObject | JsonValue[]): string {
   const kept = texts.get(value);
   if (kept !== undefined) return kept;

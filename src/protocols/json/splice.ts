@@ -110,7 +110,7 @@ function isFirst(items: readonly Member[], name: string, at: number): boolean {
 /** The members of the object at `start`, or the elements of the array, whose names are their indexes. Other values have none. */
 export const rangesOf = (bytes: Buffer, start: number, end: number): Member[] =>
   itemsAt(new JsonSource(bytes.subarray(0, end)), start);
-/** The same in valid JSON, of which many places are read; the window serves for reading on alone. */
+/** The same for valid JSON that is read at many places; the window only serves to read on. */
 export function itemsAt(source: JsonSource, start: number): Member[] {
   if (start < source.base) [source.text, source.base] = ['', 0];
   return readItems(source, start, Infinity).items;
@@ -200,7 +200,7 @@ export function skipSpace(bytes: Buffer, from: number): number {
   }
 }
 
-/** Behind the value at `from`, or -1 where it has more than `levels` levels. Adds its values to those of the source. */
+/** The place after the value at `from`, or -1 if it has more than `levels` levels. Adds its values to those of the source. */
 export function skipValue(source: JsonSource, from: number, levels: number): number {
   const { bytes } = source;
   const first = bytes[from];
@@ -303,7 +303,7 @@ export class JsonSource {
     const end = this.base + this.text.length;
     if (from >= end || from < this.base) return this.#findAnew(from);
     const found = this.text.indexOf('"', from - this.base);
-    // A string that goes on behind the window is a long one: the bytes are searched at once.
+    // A string that continues beyond the window is long: the bytes are searched at once.
     return found === -1 ? this.bytes.indexOf(QUOTE, end) : this.base + found;
   }
 

@@ -16,7 +16,7 @@ import {
 
 const EFFORT = ['output_config', 'effort'];
 
-/** `enabled` where a model thinks adaptively alone, and the other way round; off where it cannot be. */
+/** Thinking in a form that the model refuses: `enabled` for `adaptive` or the reverse, or off for a model that always thinks. */
 const thinking: RelayRule = ({ value, traits, set, drop }) => {
   const { thinking: asked, output_config: output, max_tokens: limit } = value;
   if (!isObject(asked)) return;

@@ -1,4 +1,4 @@
-// The headers of this protocol (who a request comes from, what of a client goes on, the hour of the account), and what else is known of
+// The headers of this protocol (the key, what a provider gets of a client, the hour of the account), and what else is known of
 // it without its code, which only requests need.
 import type { Admission } from '../../errors.ts';
 import type { ClientHeaders, ForwardedHeaders, KeyHeader, ProtocolOutline } from '../interface/outline.ts';

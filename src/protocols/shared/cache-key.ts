@@ -25,7 +25,7 @@ export function leaveOutCacheKey(encoding: EncodeContext, why: string): void {
   encoding.warn(cacheKey.from === 'asked' ? 'dropped' : 'quiet', 'cacheKey', why);
 }
 
-/** The member that a relayed body gets where its client sent none; nothing where it did. */
+/** The member to add to a relayed body; nothing if the client sent one. */
 export function addedCacheKey(
   { value }: Pick<RelayedBody, 'value'>,
   conversation: string | undefined,

@@ -47,7 +47,7 @@ interface EncodeTarget {
   request: GenerationRequest;
   traits: Traits;
   toolIds: ToolIdRule;
-  /** A tool that was found on the way goes to the place where it was found. */
+  /** A tool that the conversation adds later is sent at that place. */
   toolsInPlace?: boolean;
 }
 
@@ -171,14 +171,14 @@ export function refuseFormat({ request }: EncodeContext, problem: string): never
 
 const JSON_ONLY = 'Answer with one JSON object and nothing else: no explanation, no code fence.';
 
-/** The form of the answer, where it can only be asked for in words. */
+/** The form of the answer, if it can only be asked for in words. */
 export function answerInWords(format: ResponseFormat): string {
   if (format.type === 'json_object') return JSON_ONLY;
   const about = format.description === undefined ? '' : ` It is this: ${format.description}`;
   return `${JSON_ONLY}${about}\nThe object must fit this JSON schema:\n${JSON.stringify(format.schema)}`;
 }
 
-/** An end user's id, or its hash where it has more characters than the wire takes. */
+/** An end user's id, or its hash if the id is too long for the wire. */
 export function fitUser(user: string, longest: number, encoding: EncodeContext): string {
   if (user.length <= longest) return user;
   encoding.warn('changed', 'user', 'too long: its hash is sent');

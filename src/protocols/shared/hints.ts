@@ -6,7 +6,7 @@ import { isObject, type JsonValue, type JsonObject } from '../../canonical/json.
 /** No body of most clients names its conversation. */
 export const NO_NAMES: BodyNames = {};
 
-/** The key by which a client finds its cache, if it sent one. */
+/** The cache key that the client sent, if any. */
 export function keyAlone({ prompt_cache_key: key }: JsonObject): BodyNames {
   return typeof key === 'string' && key !== '' ? { cacheKey: key } : NO_NAMES;
 }
@@ -108,7 +108,7 @@ const NOT_READ: ReadonlySet<string> = new Set([
   'detail',
 ]);
 
-/** Members of which the model reads the values, not the names. */
+/** Members whose values the model reads, but not their names. */
 const IN_WORDS: ReadonlySet<string> = new Set(['system', 'instructions', 'messages', 'input']);
 
 /** Tokens of a text, given itself or the length of its UTF-8. */

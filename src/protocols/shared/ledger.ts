@@ -51,7 +51,7 @@ export function fieldsByPath(
 }
 
 interface Ledger {
-  /** A member whose name, or whose value, has no canonical form. `name`: the last of `path`, where it has dots itself. */
+  /** A member whose name or value has no canonical form. `name`: the last part of `path`, if that part contains dots. */
   nativeField: (path: string, value: JsonValue, name?: string) => NativeField;
   /**
    * Adds the members of `object` that ask for something and are not `decoded`; by default those that the ledger neither carries

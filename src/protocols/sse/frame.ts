@@ -133,7 +133,7 @@ export function makeFrame(event: string, data: string): Frame {
   return new BytesFrame(bytes, undefined, 0, bytes.length, false);
 }
 
-/** Behind the colon and one space; a field's name alone has an empty value; -1: the name goes on. */
+/** The place after the colon and one space; a field without a colon has an empty value; -1: the name is longer. */
 function valueStart(text: string, at: number, end: number): number {
   if (at === end) return end;
   if (text.charCodeAt(at) !== 58) return -1;
@@ -158,7 +158,7 @@ export function endedFrame({ bytes, text, event, data, value }: Frame): Frame {
 
 const BRACE = 123;
 const FIELD = 'error:';
-/** Where the stream goes on as it should. */
+/** The place from which the stream is well formed again. */
 const NEXT_FIELD = /^(?:data|event|id|retry):/m;
 
 /** One look at the first character for every frame that is not like that. */

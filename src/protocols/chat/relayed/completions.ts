@@ -70,7 +70,7 @@ const NOT_JSON: FrameClass = { kind: 'error', failure: EVENT_NOT_JSON };
 class Classifier implements StreamClassifier {
   readonly #usageAsked: boolean;
   #usage: Usage | undefined;
-  /** The last frame as a completion, where it came in another form. */
+  /** The last frame as a completion, if it came in another form. */
   #rewritten: Buffer | undefined;
 
   constructor(usageAsked: boolean) {

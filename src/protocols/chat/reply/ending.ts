@@ -28,10 +28,10 @@ export function failureOfSilence(finish: string): ProviderFailure | undefined {
 interface Ending {
   /** Undefined: the answer is complete, but has no finish reason. */
   finish: string | undefined;
-  /** vLLM's `choice.stop_reason`: the stop sequence that matched, where it is text. */
+  /** vLLM's `choice.stop_reason`: the stop sequence that matched, if it is text. */
   stopReason?: JsonValue | undefined;
   hasCalls: boolean;
-  /** The model's refusal, where it gave one. */
+  /** The model's refusal, if it gave one. */
   refusal?: string | undefined;
 }
 

@@ -13,7 +13,7 @@ export interface ReasoningPiece {
   key?: string | number;
 }
 
-/** A block that pieces may still go on with. */
+/** A block that later pieces may still extend. */
 export interface OpenReasoning {
   text: string;
   signature?: string;
@@ -114,7 +114,7 @@ export function reasoningParts(message: JsonObject): ReasoningPart[] {
   });
 }
 
-/** The block that an item goes on with: the newest, or the one that its signature names. */
+/** The block that an item extends: the newest, or the one that its signature names. */
 function blockOf(
   thought: ReasoningPiece,
   last: ReasoningPiece | undefined,

@@ -11,7 +11,7 @@ import type { ReplyOptions } from '../../interface/answer.ts';
 import { addUnlikeArguments } from '../stream/tool-calls.ts';
 import { applyLegacy, isLegacy, decodeToolChoice, decodeTools } from './decode-tools.ts';
 
-/** Reads one member into the request; `false`: it can't be understood, so that it goes on as a native field. */
+/** Reads one member into the request; `false`: it can't be understood and is carried as a native field. */
 type Reader = (value: JsonValue, request: GenerationRequest, root: JsonObject) => boolean;
 
 const already: Reader = () => true;
@@ -53,7 +53,7 @@ const readStreamOptions: Reader = (value, request) => {
   return true;
 };
 
-/** What of an object was not read, or is not what it should be, goes on as native fields. */
+/** Members of an object that were not read, or that have the wrong type, are carried as native fields. */
 function leave(
   source: JsonObject,
   path: string,

@@ -20,7 +20,7 @@ function refusePart(at: string | undefined, why: string): never {
   return refuse(at ?? 'messages', why);
 }
 
-/** What a cache mark becomes on a part of this target; none where it has no such thing. */
+/** What a cache mark becomes on a part for this target; empty if the target has no marks. */
 export function encodeMark(mark: CacheMark | undefined, encoding: EncodeContext): JsonObject {
   if (!mark) return {};
   switch (encoding.traits.cacheMarks) {

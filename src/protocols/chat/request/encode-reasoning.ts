@@ -1,4 +1,4 @@
-// The thinking of a chat request: whether the model may think beside what else is asked for, and the members by which this server is told.
+// The thinking of a chat request: whether the model may think beside what else is asked for, and the members that tell this server.
 import type { JsonObject, JsonValue } from '../../../canonical/json.ts';
 import type { Effort, Reasoning } from '../../../canonical/request.ts';
 import type { Traits } from '../../../canonical/traits.ts';

@@ -89,7 +89,7 @@ function encodeNative(tool: NativeTool, index: number, encoding: EncodeContext):
   if (tool.ofClient === true) {
     refuse(`tools[${index}].type`, `${JSON.stringify(tool.kind)} cannot be carried to this provider`);
   }
-  // A web search is encoded as `web_search_options`, where it is reported if it is left out.
+  // `putWebSearch` encodes a web search as `web_search_options`, and reports one that is left out.
   if (isWebSearch(tool) && encoding.request.webSearch && encoding.traits.webSearchOptions) {
     putMembers(tool, {}, {}, encoding);
   } else encoding.warn('dropped', 'tools', `the provider does not run ${tool.kind}`);
@@ -175,7 +175,7 @@ function encodeChoice(choice: ToolChoice, encoding: EncodeContext): JsonValue {
 /** Google's value for a call without a signature: https://ai.google.dev/gemini-api/docs/thought-signatures */
 export const UNSIGNED: JsonObject = { google: { thought_signature: 'skip_thought_signature_validator' } };
 
-/** The members beside a call of a history; `at`: its place among the calls of its turn, of which only the first is signed. */
+/** The members beside a call of a history; `at`: its place among the calls of its turn. Only the first call is signed. */
 export function signedExtra(extra: JsonObject | undefined, at: number, encoding: EncodeContext): JsonObject {
   const own = chatExtra(extra);
   if (!encoding.traits.thoughtSignatures || at > 0 || own.extra_content !== undefined) return own;

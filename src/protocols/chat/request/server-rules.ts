@@ -87,7 +87,7 @@ export function joinTexts(messages: readonly JsonObject[]): void {
   }
 }
 
-/** At the end of the system text, which may have to be begun. */
+/** Appends to the system text, and adds a system message if there is none. */
 export function addSystemText(body: JsonObject, text: string, { systemRole }: Traits): void {
   const messages = Array.isArray(body.messages) ? body.messages : [];
   const [first, ...rest] = messages;

@@ -35,7 +35,7 @@ class ChatDecoder implements StreamDecoder {
   #finish: string | undefined;
   #stopReason: JsonValue | undefined;
   readonly #blocks: Blocks;
-  /** Log probabilities whose text was not given out yet. */
+  /** Log probabilities of text that is still held back. */
   readonly #waiting: JsonObject[] = [];
   readonly #template = new DeltaTemplate(/"content": ?"/, isTextAlone);
 

@@ -184,7 +184,7 @@ class ChatWriter implements StreamEncoder {
     return this.#delta(JSON.stringify({ content: gap + text }));
   }
 
-  /** The block is sent where it ends, and all blocks once more at the end of the answer, for readers that ignore the index. */
+  /** Each block is sent when it ends, and all blocks again at the end of the answer, for readers that ignore the index. */
   #seal(thought: SealedThought): string {
     if (this.#hideReasoning || !isSealed(thought)) return '';
     const detail = reasoningDetail(thought, this.#sealed.length);

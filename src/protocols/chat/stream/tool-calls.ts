@@ -178,7 +178,7 @@ export class CallTracker {
     }
     const known = this.#byId.get(id);
     if (known) return beginsAnother(known, piece) ? this.#create(undefined, id) : known;
-    // Neither index nor id: a name begins a call, anything else goes on with the last one.
+    // Neither index nor id: a name begins a call, anything else extends the last one.
     const last = this.#calls.at(-1);
     const isNew = !last || (name !== '' && !repeats(last, piece)) || position >= this.#calls.length;
     return isNew ? this.#create(undefined, id) : last;

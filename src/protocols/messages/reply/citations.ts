@@ -38,7 +38,7 @@ const MOST_TITLE = 200;
 
 export interface SourceList {
   add(citation: Citation): void;
-  /** The pages that were not listed yet, to stand behind the text; '': none. */
+  /** The pages that are still to be listed after the text; '': none. */
   take(): string;
 }
 

@@ -92,7 +92,7 @@ function encodeTurns(messages: readonly Message[], encoding: EncodeContext): Wir
   return turns;
 }
 
-/** A model goes on from a trailing assistant turn where it may (its text must not end in white space); else it is asked to. */
+/** A model that can do so continues a trailing assistant turn (its text must not end in white space); others are asked to. */
 function finishPrefill(turns: WireTurn[], prefill: boolean, encoding: EncodeContext): void {
   const last = turns.at(-1);
   if (last?.role !== 'assistant') return;
@@ -131,7 +131,7 @@ export function encodeMessages(encoding: EncodeContext): EncodedTurns {
   return { system, turns: encodeTurns(messages.slice(split), encoding) };
 }
 
-/** What can only be done when it is known whether the model may go on from a turn of its own. */
+/** Steps that depend on whether the model may continue a turn of its own. */
 export function finishTurns(turns: WireTurn[], prefill: boolean, encoding: EncodeContext): void {
   turns.forEach(finishTurn);
   if (turns[0]?.role !== 'user') {

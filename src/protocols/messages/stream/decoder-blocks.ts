@@ -184,7 +184,7 @@ export class Blocks {
     const before = this.#blocks.get(at);
     // llama.cpp once sent the start of an open block twice.
     if (before !== undefined && this.#open.has(before) && before.type === type) return undefined;
-    // A stop that never came: calls may go on side by side, anything else is over when the next begins.
+    // A stop that never came: calls may stay open side by side, anything else ends when the next block begins.
     if (type !== 'tool_use' || this.#last?.type !== 'tool_use') this.closeAll(events);
     else if (before !== undefined) this.#close(before, events);
     this.#last = { type, index: -1, input: '', json: '', value };

@@ -70,7 +70,7 @@ function refusalIn(parts: readonly ReplyPart[]): string {
   return refusal;
 }
 
-/** An item as the parts that it is to other protocols; none where it says nothing. */
+/** An item as parts for other protocols; empty if it has no content. */
 function decodeItem(item: JsonObject, unique: (id: string) => string): ReplyPart[] {
   switch (item.type) {
     case 'message':

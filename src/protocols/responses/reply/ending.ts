@@ -61,7 +61,7 @@ export function encodeStop({ reason }: StopReason, refused: boolean): Ending {
 /** What an answer consists of, as far as its ending depends on it. */
 export interface Content {
   hasCalls: boolean;
-  /** The model's refusal; '' where it gave none. */
+  /** The model's refusal; '' if it gave none. */
   refusal: string;
 }
 

@@ -131,7 +131,7 @@ interface EncodedChoice {
   words?: string;
 }
 
-/** `sent`: the tools that are left, of which it may keep one; without any, there is nothing to choose. */
+/** `sent`: the tools that are left; the choice may name one of them. Without any, there is nothing to choose. */
 export function encodeToolChoice(
   sent: JsonObject[],
   mayForce: boolean,

@@ -5,10 +5,10 @@ import { GatewayError } from '../../../errors.ts';
 import type { References } from '../../interface/features.ts';
 import { SEAL_MARK } from '../reply/items.ts';
 
-/** All are read at once, before any other request goes on. A conversation of a day has some hundred. */
+/** All are read at once, and other requests wait meanwhile. A conversation of a day has some hundred. */
 const MOST_REFERENCES = 2000;
 
-/** What an item of the input is, where it is not all in itself. */
+/** What an item of the input refers to, if it is not complete in itself. */
 export type ItemRole =
   /** Everything that a provider needs of it is in the body. */
   | { kind: 'own' }

@@ -27,7 +27,7 @@ const TRANSLATION: Reader = { provider: undefined, sharedIds: false };
 
 type Hosted = Extract<ItemRole, { kind: 'hosted' }>;
 
-/** What stands in an item's place; `lost`: nothing, and the client is told. */
+/** What takes an item's place; `lost`: nothing, which the client's answer reports. */
 type Replacement = JsonObject | 'left out' | 'lost';
 
 export class ResolvedReferences implements ResolvedBody {
@@ -70,7 +70,7 @@ export class ResolvedReferences implements ResolvedBody {
     return this.#resolve({ provider, sharedIds });
   }
 
-  /** undefined: the reader takes the body as it is. */
+  /** undefined: the reader takes the body unchanged. */
   #resolve(reader: Reader): { bytes: Buffer; lost: boolean } | undefined {
     const { value } = this.#body;
     const before = this.#before(previousOf(value), reader);

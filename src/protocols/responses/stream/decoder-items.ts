@@ -58,7 +58,7 @@ export class ItemDecoder {
     return { hasCalls: this.#hasCalls, refusal: this.#refusal };
   }
 
-  /** An event of an item; a failure where it can't be understood. */
+  /** An event of an item; a failure if it can't be understood. */
   push(type: string, value: JsonObject, out: StreamEvent[]): ProviderFailure | undefined {
     const { item: whole } = value;
     switch (type) {

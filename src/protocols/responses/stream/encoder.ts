@@ -58,7 +58,7 @@ class ResponsesWriter implements StreamEncoder {
   #over = false;
   /** How the complete answer ended. */
   #final: ResponseState | undefined;
-  /** Once the stream goes on with a relayed one. */
+  /** Set once the stream continues with a relayed one. */
   #adopted: AdoptedFrames | undefined;
 
   constructor(context: ReplyContext) {

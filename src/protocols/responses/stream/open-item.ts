@@ -112,7 +112,7 @@ export class MessageItem extends Item {
   readonly #parts: MessagePart[] = [];
   #open: MessagePart | undefined;
 
-  /** Text of this kind follows: it goes on with the open part of the same kind. */
+  /** Text of this kind follows: it extends the open part of the same kind. */
   part(kind: PartKind): string {
     if (this.#open?.kind === kind) return '';
     const frames = this.closeParts();

@@ -1,5 +1,5 @@
-// A relayed stream of the responses protocol: its output so far, and its frames if it goes on with a stream that the gateway
-// itself opened. Then a second `response.created` is dropped: readers take it for a second answer. Numbers go on with those of
+// A relayed stream of the responses protocol: its output so far, and its frames if it continues a stream that the gateway
+// itself opened. Then a second `response.created` is dropped: readers take it for a second answer. Numbers continue those of
 // the opening. The Response has the id of the opening in each event, since some readers take the id from the first event (AI SDK,
 // LangChain) and others from the last (Codex, the official SDK); an answer that the gateway does not store has the provider's id,
 // which alone can be referred to.
@@ -172,7 +172,7 @@ const NUMBER = /"sequence_number": ?\d+/;
 const DELTA = '.delta';
 const NOTHING = Buffer.alloc(0);
 
-/** Frames that go on with an opened stream. */
+/** Frames that continue an opened stream. */
 export class AdoptedFrames {
   readonly #frames: Numbered;
   readonly #id: string;

@@ -123,7 +123,7 @@ function parted(message: string): OverflowTokens | undefined {
   return { sent: sum, limit, output, ...(atLeast && { atLeast }) };
 }
 
-/** The numbers of the message, or llama.cpp's `n_prompt_tokens` and `n_ctx` of the body; undefined where it has none. */
+/** The numbers of the message, or llama.cpp's `n_prompt_tokens` and `n_ctx` of the body; undefined if there are none. */
 export function overflowTokens(text: string, body = ''): OverflowTokens | undefined {
   // MiniMax's code stands where others write the limit.
   const message = text.slice(0, MOST).replace('(2013)', '');

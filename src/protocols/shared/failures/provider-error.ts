@@ -96,7 +96,7 @@ interface ErrorBody {
   failedGeneration?: string;
 }
 
-/** Whichever of the known shapes it has; every text is empty where it has none. */
+/** Reads any of the known shapes; a text that is missing is empty. */
 function readBody(value: unknown): ErrorBody {
   const body: unknown = Array.isArray(value) ? value[0] : value; // Gemini puts an array around it.
   if (!isObject(body)) return { message: '', type: '', code: '' };

@@ -78,7 +78,7 @@ function addUnion(
     .filter(({ type }) => type === undefined || type === 'object');
   const counts = new Map<string, number>();
   for (const branch of branches) {
-    // What it requires is known already where it is required at all; here it counts as requiring nothing.
+    // Its requirements are already counted where it is required; here it requires nothing.
     if (joining.seen.has(branch)) continue;
     const part = join(branch, joining, level + 1);
     addProperties(joined, part);
