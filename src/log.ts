@@ -71,7 +71,7 @@ export function createLog(options: {
         else losses.reportUnwritten();
       });
     } catch {
-      // The reader of the log is gone, or the disk is full; the gateway goes on.
+      // The reader of the log is gone, or the disk is full; the gateway keeps running.
       losses.failed(text);
     }
   };

@@ -1,4 +1,4 @@
-/** Text without percent-encoding; a text whose encoding is broken stays as it is. */
+/** Text without percent-encoding; a text whose encoding is broken is returned unchanged. */
 export function percentDecoded(text: string): string {
   try {
     return decodeURIComponent(text);

@@ -7,7 +7,7 @@ const ALONE_MS = 0.25;
 /** A turn of the event loop that lasted longer than this was busy: its writes don't wait for another turn. */
 const BUSY_TURN_MS = 1;
 
-/** What ends the answer on it, where it ends with this batch. */
+/** The end of the answer, if the answer ends with this batch. */
 type Ending = ((socket: Socket) => void) | undefined;
 
 let corked = new Map<Socket, Ending>();

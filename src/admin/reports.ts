@@ -1,5 +1,5 @@
-// Reports of usage. A large one is up to seconds of work without a pause, so a process of its own makes it, and requests and streams go
-// on meanwhile (docs/decisions/0021).
+// Reports of usage. A large one is up to seconds of work without a pause, so a process of its own makes it, and requests and streams
+// are not delayed (docs/decisions/0021).
 import { spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import {
@@ -19,7 +19,7 @@ type Window = Omit<UsageWindow, 'dayOf'>;
 
 interface UsageQuery {
   window: Window;
-  /** Whose usage is listed. `limit` null: there is none. */
+  /** Whose usage is listed. `limit` null: no limit. */
   accounts: readonly { account: Account; limit: number | null }[];
 }
 

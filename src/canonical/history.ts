@@ -105,7 +105,7 @@ function isSilent({ role, parts }: Message, { blankIsSilent }: HistoryRules): bo
   return parts.every((part) => blankIsSilent && part.type === 'text' && part.text.trim() === '');
 }
 
-/** Without it the model would go on from its own finished turn, or there would be no turn at all. */
+/** Without it the model would continue its own finished turn, or there would be no turn at all. */
 function isSilentAnswer(message: Message, before: readonly Message[], rules: HistoryRules): boolean {
   if (!isSilent(message, rules)) return false;
   const last = before.findLast((one) => one.role !== 'system' && !isSilent(one, rules));

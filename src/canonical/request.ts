@@ -15,7 +15,7 @@ export const ENDPOINT_NAMES = ['chat', 'messages', 'responses', 'embeddings', 'c
 export type EndpointName = (typeof ENDPOINT_NAMES)[number];
 
 /**
- * The key by which a provider finds a conversation's prompt cache. `asked`: the client chose it, so leaving it out is reported.
+ * The key with which a provider finds a conversation's prompt cache. `asked`: the client chose it, so leaving it out is reported.
  * `routine`: this kind of client always sends one. `session`: the client sent none; its session's id takes the place.
  */
 export interface CacheKey {
@@ -129,7 +129,7 @@ export type Part =
   | ToolResultPart
   | NativePart;
 
-/** `raw` is the protocol's own citation object; `url` and `title` where it points to a page; offsets within its text block. */
+/** `raw` is the protocol's own citation object; `url` and `title` if it points to a page; offsets within its text block. */
 export interface Citation {
   protocol: ProtocolName;
   raw: JsonObject;
@@ -147,7 +147,7 @@ export interface Message {
   name?: string;
   /** System: it was chat's `developer`. */
   developer?: true;
-  /** chat `prefix`: the model shall go on from this last turn of its own. */
+  /** chat `prefix`: the model shall continue this last turn of its own. */
   prefix?: true;
   /** Members of the message that only its protocol knows. */
   native?: NativeField[];

@@ -141,7 +141,7 @@ export interface Traits {
   forcedTools: 'always' | 'not_thinking' | 'never';
   /** The root of a tool's parameters. `object`: an object with `type` and `properties` and without a union, else the tool is refused. */
   schemaRoot: 'any' | 'object';
-  /** Goes on from a trailing assistant message. */
+  /** Continues a trailing assistant message. */
   prefill: boolean;
   /** The role of the last message. `user`: a conversation that ends with the assistant is refused, and not only answered anew. */
   lastRole: 'any' | 'user';

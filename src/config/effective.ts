@@ -218,7 +218,7 @@ const SIZES = [
 const durationText = (ms: number): string => inUnits(ms, DURATIONS) ?? `${ms}ms`;
 const sizeText = (bytes: number): string | number => inUnits(bytes, SIZES) ?? bytes;
 
-/** In the largest unit of which the value is a whole number. */
+/** In the largest unit that gives a whole number. */
 function inUnits(value: number, units: readonly (readonly [string, number])[]): string | undefined {
   const unit = units.find(([, size]) => value >= size && value % size === 0);
   return unit && `${value / unit[1]}${unit[0]}`;

@@ -17,13 +17,13 @@ interface Begun {
 export type SharedBeginning = Readonly<Begun>;
 
 export interface Beginnings {
-  /** The time in which the conversation that goes on now began, in base62: two after each other differ. */
+  /** When the current conversation began, in base62: two conversations in succession differ. */
   slotOf(begun: string, now: number): string;
   /** What another worker knows. */
   adopt(begun: string, shared: SharedBeginning): void;
 }
 
-/** `share`: called when a conversation begins, and now and then while it goes on. */
+/** `share`: called when a conversation begins, and now and then while it continues. */
 export function createBeginnings(
   share?: (begun: string, shared: SharedBeginning) => void,
   most = MOST,
@@ -58,7 +58,7 @@ export function createBeginnings(
   };
 }
 
-/** So often the other workers hear that a conversation goes on. */
+/** How often the other workers hear that a conversation continues. */
 const SHARE_MS = PAUSE_MS / 6;
 
 function slotAt(now: number): string {

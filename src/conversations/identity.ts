@@ -117,7 +117,7 @@ interface Thread {
   prompt: string | undefined;
 }
 
-/** The word of its own header; else only compactions are told apart. */
+/** The word of its own header; without one, only compactions are recognised. */
 function kindOf(headers: Headers): string | undefined {
   const kind = nonEmpty(headers['x-openai-subagent']);
   if (kind !== undefined) return kind;
@@ -198,7 +198,7 @@ function toolTimes(given: string | undefined): readonly ToolTime[] | null {
 
 const WORD = /^[\w.:/@+-]{1,64}$/;
 
-/** A kind of agent or of work; another text is none. */
+/** A kind of agent or of work; undefined for any other text. */
 function wordOf(given: string | undefined): string | null {
   return given !== undefined && WORD.test(given) && withoutKeys(given) === given ? given : null;
 }

@@ -127,7 +127,7 @@ async function answer(
   }
 }
 
-/** Whose part of which conversation the request is. */
+/** The conversation of the request, and the agent within it. */
 function identityOf(
   { protocol, value }: Inbound,
   headers: Exchange['headers'],

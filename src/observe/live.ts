@@ -67,7 +67,7 @@ export interface Live extends Required<Observer> {
 }
 
 const EVERY_MS = 500;
-/** Requests of which conversations are summed up. */
+/** How many of the last requests the sums of conversations cover. */
 const MOST_SUMMED = 1000;
 const MOST_ENDED = 1000;
 const MOST_REFUSED = 200;

@@ -1,4 +1,4 @@
-// The body of a provider's reply as its reader gets it: in chunks, decoded where it is encoded.
+// The body of a provider's reply as its reader gets it: in chunks, and decoded if it was compressed.
 import { createBrotliDecompress, createGunzip, createInflate, createInflateRaw } from 'node:zlib';
 import type { Transform } from 'node:stream';
 import type { ProviderFailure } from '../errors.ts';

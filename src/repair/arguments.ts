@@ -7,7 +7,7 @@ const MOST_ENCODINGS = 3;
 const MAX_DEPTH = 16;
 
 /**
- * The arguments as an object; undefined where the text is none. `isWhole`: the answer ended by itself, so that what is missing at the
+ * The arguments as an object; undefined if the text is not one. `isWhole`: the answer ended by itself, so that what is missing at the
  * end was forgotten and not cut off.
  */
 export function readArguments(text: string, isWhole: boolean): JsonObject | undefined {
@@ -29,7 +29,7 @@ function parsed(text: string, isWhole: boolean): JsonValue | undefined {
   }
 }
 
-/** A value of the type that the schema names, where it is one in another form; the same value where nothing is to be changed. */
+/** The value in the type that the schema names, if it can be converted; otherwise the same value. */
 export function fitted(value: JsonValue, schema: unknown, depth = 0): JsonValue {
   if (!isObject(schema) || depth > MAX_DEPTH) return value;
   const types = typesOf(schema.type);

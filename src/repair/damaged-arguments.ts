@@ -21,7 +21,7 @@ export function mendArguments(text: string): string | undefined {
     return isObject(strict) || isDeeper(strict, text) ? raw(text) : `{"value":${text}}`;
   }
   const read = readArguments(text, true) ?? (strict === undefined ? readTolerantWithin(text) : undefined);
-  // A text within a text was not looked at yet.
+  // A text within the text is still to be read.
   if (isObject(read) && !isDeeper(read, text)) return JSON.stringify(wellFormedValue(read));
   return strict === undefined || isObject(read) ? raw(text) : `{"value":${text}}`;
 }

@@ -10,7 +10,7 @@ export interface OfferedTool {
 }
 
 export interface OfferedTools {
-  /** By the name as models vary it; undefined where that is none, or of several. */
+  /** By a variant of the name, as models write it; undefined if no tool or several have it. */
   find(name: string): OfferedTool | undefined;
 }
 

@@ -120,7 +120,7 @@ export class TextScanner {
     this.#nextTry = text.length < SHORT ? text.length + 1 : Math.ceil(text.length * GROWTH);
   }
 
-  /** The first form that this text is; `more` where it may become one. */
+  /** The first form that this text matches; `more` if it may still become one. */
   #readAt(
     text: string,
     isLast: boolean,

@@ -1,4 +1,4 @@
-// The names that clients can ask for, and why another name is none of them.
+// The names that clients can ask for, and why another name is not one of them.
 import type { Config, ProviderConfig } from '../config/config.ts';
 import type { GatewayError } from '../errors.ts';
 import type { Catalog, Entry, Listing } from './catalog.ts';

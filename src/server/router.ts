@@ -85,7 +85,7 @@ const ENDPOINTS = [...PATHS.keys()].filter((path) => path.startsWith('/v1'));
 export interface Asked {
   method: string;
   path: string;
-  /** The protocol that the client wants to go on with on this connection. */
+  /** The protocol to which the client wants to switch this connection. */
   upgrade: string | undefined;
   /** `GET /metrics` exists. */
   metrics: boolean;

@@ -14,7 +14,7 @@ export interface WatchedConnection {
 
 export interface StallWatchOptions {
   clock: Clock;
-  /** Milliseconds without a byte taken after which a client is dropped: `limits.write_timeout` as it is set now. */
+  /** A client that takes no byte for so many milliseconds is dropped: the current `limits.write_timeout`. */
   writeTimeout: () => number;
   /** Called with the requests whose client was dropped. */
   onDropped: (requestIds: readonly string[]) => void;

@@ -68,7 +68,7 @@ function replyOf(request: GenerationRequest, behaviour: Speaking, identity: Repl
   }
 }
 
-/** Rejects fields such as `thread` with a code by which clients retry without them; ignored, the conversation would be lost. */
+/** Rejects fields such as `thread` with a code that makes clients retry without them. Ignoring them would lose the conversation. */
 function rejectServerState(request: GenerationRequest): void {
   for (const { fate, details, name, path, message } of request.native) {
     if (fate !== 'reject' || details === undefined) continue;

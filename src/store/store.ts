@@ -25,7 +25,7 @@ export interface Key {
   account: string;
   /** The account's tier at the time of reading. */
   tier: string;
-  /** The first characters of the plaintext, by which a person recognises the key. */
+  /** The first characters of the plaintext, so that a person recognises the key. */
   prefix: string;
   label: string | null;
   /** The label of its requests that have none of their own. */
@@ -114,7 +114,7 @@ export interface RequestIdQuery {
 }
 
 export interface Totals extends TokenTotals {
-  /** By account, hour and day: admissions, of which a crash loses none. By key, model and provider: usage rows. */
+  /** By account, hour and day: admissions, which survive a crash. By key, model and provider: usage rows. */
   requests: number;
   /** Not fully answered. */
   errors: number;

@@ -182,7 +182,7 @@ export const CONNECT_NAMES: readonly string[] = CONNECT_TOOLS.map(({ name }) => 
 export const findConnectTool = (name: string): ConnectTool | undefined =>
   CONNECT_TOOLS.find((tool) => tool.name === name);
 
-/** undefined: it leaves no trace by which it could be found. */
+/** undefined: the tool leaves no trace that could be found. */
 export function isInstalled(
   { program, folders }: ConnectTool,
   surroundings: Surroundings,

@@ -79,7 +79,7 @@ function Frame({ onLeave }: { onLeave: () => void }): VNode {
 
   useEffect(() => {
     document.title = `${title} – Gateway`;
-    // Whoever follows a link with a keyboard or a screen reader goes on at the heading of the new view.
+    // After a link, the keyboard and a screen reader continue at the heading of the new view.
     if (!isFirst.current) main.current?.querySelector('h1')?.focus();
     isFirst.current = false;
     scrollTo(0, 0);

@@ -122,7 +122,7 @@ function judge(toolCase: ToolCase, outcome: Outcome, { provider, ...target }: Ta
   return { ...report, result: 'lost', detail: after.detail, fault: after.kind };
 }
 
-/** The options by which servers parse their models' tool calls. */
+/** The options that make servers parse their models' tool calls. */
 const PARSERS =
   'llama.cpp: --jinja, with --chat-template-file for another template; vLLM: --enable-auto-tool-choice --tool-call-parser NAME; ' +
   'SGLang: --tool-call-parser NAME; Ollama: a model whose `ollama show` lists "tools"; LM Studio: a model marked for tool use';

@@ -196,7 +196,7 @@ async function write(
   }
 }
 
-/** Commands in the folder of the file use it without a question, as long as it is what was written. */
+/** Commands in the folder of the file use it without a question, as long as nobody changes it. */
 async function trust(file: string, text: string, { env }: Context): Promise<void> {
   const { FILE_NAME, isUsersOwn } = await import('../../config/load.ts');
   if (path.basename(file) !== FILE_NAME || isUsersOwn(file, env)) return;

@@ -57,7 +57,7 @@ const FULL_ID = 'req_'.length + 24;
 /** Enough to find a request by it. */
 const SHORT_ID = 10;
 
-/** On a terminal the beginning, by which `gateway requests ID` finds it. */
+/** On a terminal only the beginning, which `gateway requests ID` accepts. */
 function idText({ id }: RequestJson, { width }: Canvas): string {
   if (id === null) return '-';
   return width === undefined ? clean(id) : clean(id).replace(/^req_/, '').slice(0, SHORT_ID);

@@ -39,7 +39,7 @@ interface Variable {
   fault?: string;
 }
 
-/** A variable, as it is or from the file that `NAME_FILE` names. The variable itself counts first. */
+/** A variable, or the content of the file that `NAME_FILE` names. The variable itself has priority. */
 export function readVariable(env: Environment, name: string): Variable {
   const own = valueIn(env, name);
   if (own !== '') return { text: own };

@@ -18,7 +18,7 @@ export interface Asking {
   key: Pick<Key, 'models' | 'accountId'>;
   /** The client's headers ask for the long context window. */
   longContext?: boolean;
-  /** Whose part of which conversation the request is; undefined: it does not matter. */
+  /** The conversation of the request, and the agent within it; undefined: routing does not depend on it. */
   identify?: (inbound: Inbound) => Identity;
 }
 

@@ -225,7 +225,7 @@ export function readWholeReply(
     };
   }
   const { usage } = inspected ?? protocol.relay.inspectReply(value);
-  // A string leaves in one write with its head; other bytes than ASCII go on as they came.
+  // A string is sent in one write with its head; bytes other than ASCII are forwarded unchanged.
   return { kind: 'whole', body: ascii ? text : bytes, value, usage };
 }
 

@@ -49,7 +49,7 @@ export function learnFrom(
   return next === undefined || isSame(next, request) ? undefined : { lesson, request: next };
 }
 
-/** The second request failed, too: only where it was refused for something else, both are known now. */
+/** The second request failed, too. If it was refused for another reason, both reasons are known now. */
 export function learnMore(
   error: FailureError,
   { lesson, request }: Taught,

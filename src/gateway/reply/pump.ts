@@ -26,7 +26,7 @@ export interface FrameWriter extends Required<StreamNotices> {
   /** What came before the commit, and the rest of its network chunk. */
   start(): PumpStep;
   move(frames: readonly Frame[]): PumpStep;
-  /** The same, for frames that were not told apart yet. */
+  /** The same, for bytes not yet split into frames. */
   moveRun(run: Run): PumpStep;
   /** The provider's body is over without a terminal frame before it. */
   finish(clean: boolean): PumpStep;

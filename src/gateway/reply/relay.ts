@@ -147,7 +147,7 @@ class AdoptedRelay implements FrameWriter {
   }
 }
 
-/** A single Buffer is written as it is, several in one write. */
+/** A single Buffer is written unchanged, several in one write. */
 function joined(bytes: readonly Buffer[]): Buffer {
   const [only] = bytes;
   if (only === undefined) return NOTHING;

@@ -33,7 +33,7 @@ export function readProxies(env: Environment): Proxies {
   };
   const http = read('http_proxy', 'HTTP_PROXY');
   const https = read('https_proxy', 'HTTPS_PROXY');
-  // Read only where it would be used: beside the others it often names a SOCKS proxy.
+  // Read only when it would be used: beside the other variables it often names a SOCKS proxy.
   const all = http === undefined ? read('all_proxy', 'ALL_PROXY') : undefined;
   const noProxy = env.no_proxy || env.NO_PROXY || undefined;
   const proxies: Proxies = {

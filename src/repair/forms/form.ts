@@ -9,7 +9,7 @@ export interface WrittenCall {
   arguments: string;
 }
 
-/** `more`: what came so far may be a call. Undefined: it is none. `end`: where the text goes on behind the form. */
+/** `more`: the text so far may become a call. Undefined: it is not a call. `end`: where the text continues after the form. */
 export type Read = { calls: readonly WrittenCall[]; end: number } | 'more' | undefined;
 
 export interface TextForm {
@@ -21,7 +21,7 @@ export interface TextForm {
   read(text: string, offered: OfferedTools): Read;
 }
 
-/** `body`: how a form without brackets of its own goes on behind the opening. */
+/** `body`: what follows the opening of a form that has no brackets of its own. */
 export type Body = (cursor: Cursor, offered: OfferedTools) => readonly WrittenCall[];
 
 export function form(name: string, opening: string, body: Body): TextForm {

@@ -4,7 +4,7 @@ import { ALL, UP_TO_HIGH, USUAL, type ModelRow } from './row.ts';
 
 /** They refuse a request that asks for an effort: https://github.com/diegosouzapw/OmniRoute/issues/3277 */
 const NO_THINKING: Partial<Traits> = { thinking: false, efforts: [], thinksByDefault: false };
-/** They think, unless they are told not to. */
+/** They think unless the request switches it off. */
 const THINKS: Partial<Traits> = { thinking: true, thinksByDefault: true, samplingWhileThinking: true };
 /** They think, and nothing stops them. */
 const ALWAYS_THINKS: Partial<Traits> = { ...THINKS, thinkingOff: 'never' };
@@ -58,7 +58,7 @@ const MISTRAL: readonly ModelRow[] = [
   { match: /(?:mis|mix|pix|minis|codes|devs|magis)tral/, traits: { toolIds: 'mistral' } },
 ];
 
-// https://api-docs.deepseek.com/guides/thinking_mode: the words that it takes, of which low, high and max differ.
+// https://api-docs.deepseek.com/guides/thinking_mode: the words that it takes; only low, high and max differ.
 const DEEPSEEK: readonly ModelRow[] = [
   {
     match: /^deepseek/,

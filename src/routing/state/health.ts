@@ -45,7 +45,7 @@ export interface Health {
   states(): [string, TargetState][];
   /** For the strategy `fastest`: less is better. A target that was not measured lately comes first, until a request is under way to it. */
   pace(key: string): number;
-  /** Before a contact. undefined: another request is this target's probe, go on to the next. `lone`: never refused. */
+  /** Before a contact. undefined: another request is this target's probe, try the next. `lone`: never refused. */
   begin(key: string, lone?: boolean): HealthTicket | undefined;
   /** Takes over what another worker learnt of a target. */
   adopt(key: string, shared: SharedHealth): void;

@@ -16,7 +16,7 @@ let versions = 0;
 
 export class WaitingItem {
   readonly accountId: number;
-  /** With its kind, as it is stored. */
+  /** With its kind, in the stored form. */
   readonly id: string;
   readonly at: number;
   /** Characters, about. */

@@ -169,7 +169,7 @@ export const MIGRATIONS: readonly Migration[] = [
   {
     name: '0008-requests',
     // Null in rows of an older gateway. A request's id holds its time, so that `usage_at` finds it. `detail` is JSON, null for a
-    // request of which nothing is to be noted.
+    // request that has nothing to note.
     sql: `
       ALTER TABLE usage ADD COLUMN request_id TEXT;
       ALTER TABLE usage ADD COLUMN attempts INTEGER;

@@ -16,7 +16,7 @@ export interface Edit {
 /** Names of members and indexes of items that lead to a value. */
 export type Names = readonly (string | number)[];
 
-/** A name, or a value without members or items, where it stands in a text. */
+/** The place in a text of a name, or of a value without members or items. */
 export interface Token {
   from: number;
   to: number;

@@ -156,7 +156,7 @@ function print(value: Json, indent: string, unit: string): string {
   return JSON.stringify(value, null, unit).replaceAll('\n', `\n${indent}`);
 }
 
-/** Behind the comments of the line; a block comment that goes on in another line ends the search before it. */
+/** The place after the comments of the line; the search stops before a block comment that continues on another line. */
 function afterLineComments(text: string, from: number): number {
   const rest = text.slice(from, lineEnd(text, from));
   const comments = /^(?:[ \t]*\/\*(?:[^*]|\*(?!\/))*\*\/)*(?:[ \t]*\/\/.*)?/.exec(rest)?.[0] ?? '';
