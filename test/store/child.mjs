@@ -2,6 +2,8 @@
 // lines of JSON.
 import { Buffer } from 'node:buffer';
 import process from 'node:process';
+import { setInterval } from 'node:timers';
+import { setTimeout as sleep } from 'node:timers/promises';
 
 const [compiled, task, file, ...rest] = process.argv.slice(2);
 const { openStore } = await import(compiled);
@@ -56,6 +58,57 @@ const tasks = {
         process.exit(0);
       }
     }
+  },
+  /** Rounds of so many requests at once, each held, then settled at a random cost; tells each admission and each refusal. */
+  async spend() {
+    const [count, most] = rest.map(Number);
+    const keys = JSON.parse(rest[2]);
+    const limits = [{ kind: 'cost', per: 'month', most }];
+    const store = await openStore(file);
+    say('ready');
+    await new Promise((resolve) => process.stdin.once('data', resolve));
+    for (const [round, asking] of keys.entries()) {
+      const estimate = 1 + ((round * 7) % 20);
+      const took = [];
+      let refusedEarly = 0;
+      let refused = 0;
+      let admittedLate = 0;
+      await Promise.all(
+        Array.from({ length: count }, async (_, index) => {
+          // Some come while others are under way.
+          await sleep(index % 5);
+          const asked = { key: asking, limits, tokens: estimate, cost: estimate };
+          const given = await store.hold(asked, Date.now());
+          const [{ spent, held }] = given.standings;
+          if (given.outcome === 'full') {
+            refused += 1;
+            if (spent + held < most) refusedEarly += 1;
+            return;
+          }
+          if (spent + held - estimate >= most) admittedLate += 1;
+          await sleep((index * 3) % 11);
+          const cost = Math.floor(Math.random() * 30);
+          const { hold } = given;
+          const { accountId } = asking;
+          const end = { tokens: cost, fresh: cost, cost, estimated: false, unpriced: false };
+          await store.settle({ hold, accountId, limits: [], ...end }, Date.now());
+          took.push(cost);
+        }),
+      );
+      say({ round, took, refused, refusedEarly, admittedLate, estimate });
+    }
+    await store.close();
+    process.stdin.destroy();
+  },
+  /** Holds so much at an address, and hangs. */
+  async hold() {
+    const [address, cost] = rest;
+    const store = await openStore(file);
+    store.serveAt(address);
+    const limits = [{ kind: 'cost', per: 'month', most: 1000 }];
+    const { outcome } = await store.hold({ key, limits, tokens: 1, cost: Number(cost) }, Date.now());
+    say(outcome);
+    setInterval(() => undefined, 1000);
   },
   /** Deletes what is old. */
   async prune() {

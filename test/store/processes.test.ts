@@ -131,6 +131,80 @@ describe('several processes', () => {
   });
 });
 
+/** A month's window may turn between two requests of a test: the sums of all time are compared. */
+const MONTH = { kind: 'cost', per: 'month', most: 1000 } as const;
+
+// GATEWAY_TEST_ROUNDS: so many rounds.
+describe.each(['sqlite', 'postgres'])(
+  'P46: four processes on %s with 200 requests each at once',
+  (engine) => {
+    it('spend exactly what they settle, refuse nothing while spent and held is below, and pass a limit by what the rule says', async () => {
+      const PROCESSES = 4;
+      const place = engine === 'sqlite' ? temporaryFile() : (await temporaryDatabase()).url;
+      const store = await openedSoon(place);
+      onTestFinished(() => store.close());
+      const keys: AdmissionKey[] = [];
+      for (let round = 0; round < Number(process.env['GATEWAY_TEST_ROUNDS'] ?? 3); round += 1)
+        keys.push(await store.createKey(newKey({ id: `key_r${round}`, account: `r${round}` })));
+      const args = [
+        'spend',
+        place,
+        200,
+        MONTH.most,
+        JSON.stringify(keys.map(({ id, accountId, tier }) => ({ id, accountId, tier }))),
+      ];
+      const children = Array.from({ length: PROCESSES }, () => start(args));
+      expect(await Promise.all(children.map(({ first }) => first))).toEqual(Array(PROCESSES).fill('ready'));
+      for (const child of children) child.process.stdin?.end('go');
+      expect(
+        await Promise.all(children.map(({ ended }) => ended)),
+        children.map((c) => c.stderr()).join(''),
+      ).toEqual(Array(PROCESSES).fill(0));
+      interface Told {
+        took: number[];
+        refused: number;
+        refusedEarly: number;
+        admittedLate: number;
+        estimate: number;
+      }
+      for (const [round, key] of keys.entries()) {
+        const told = children.map(({ said }) => said[round + 1] as Told);
+        const took = told.flatMap((each) => each.took);
+        const sum = took.reduce((all, cost) => all + cost, 0);
+        const [standing] = await store.standings(key.accountId, [MONTH], Date.now());
+        expect(standing).toMatchObject({ spent: sum, held: 0, estimated: 0 });
+        expect(told.map(({ refusedEarly, admittedLate }) => refusedEarly + admittedLate)).toEqual(
+          Array(PROCESSES).fill(0),
+        );
+        // The last request's cost, and what those under way had been estimated too low.
+        const low = took.reduce((all, cost) => all + Math.max(0, cost - (told[0]?.estimate ?? 0)), 0);
+        expect(sum - MONTH.most).toBeLessThan(Math.max(...took) + low);
+        expect(took.length + told.reduce((all, { refused }) => all + refused, 0)).toBe(PROCESSES * 200);
+      }
+    }, 120_000);
+
+    it('settle as estimated what a process held that was killed: at once where another starts at its address, else after its lease', async () => {
+      const place = engine === 'sqlite' ? temporaryFile() : (await temporaryDatabase()).url;
+      const store = await openedSoon(place);
+      onTestFinished(() => store.close());
+      const { accountId } = await store.createKey(newKey());
+      const child = start(['hold', place, 'here', 7]);
+      expect(await child.first).toBe('admitted');
+      const standing = async () => (await store.standings(accountId, [MONTH], Date.now()))[0];
+      store.serveAt('here');
+      expect(await store.releaseDead()).toBe(0);
+      expect(await standing()).toMatchObject({ spent: 0, held: 7 });
+      child.process.kill('SIGKILL');
+      await child.ended;
+      store.serveAt('elsewhere');
+      expect(await store.releaseDead()).toBe(0);
+      store.serveAt('here');
+      expect(await store.releaseDead()).toBe(1);
+      expect(await standing()).toMatchObject({ spent: 7, held: 0, estimated: 7 });
+    }, 60_000);
+  },
+);
+
 describe('a process that dies', () => {
   it('has counted every request that it let through, and leaves a sound file', async () => {
     const file = temporaryFile();
