@@ -46,12 +46,14 @@ export interface Window {
   dayOf?: ((time: number) => number) | undefined;
 }
 
+type UsageReader = Pick<StoreReader, 'totalsBy' | 'rowTotals' | 'admissionsByHour' | 'listKeys'>;
+
 /** Reads the usage of all accounts at once. Returns a function that describes one of them. The window begins at the start of an
  *  hour, so that hours and totals cover the same time. */
 export async function readUsage(
   { since, now, by, only, dayOf }: Window,
-  store: StoreReader,
-): Promise<(account: Account, limit: number) => AccountUsage> {
+  store: UsageReader,
+): Promise<(account: Pick<Account, 'id' | 'name' | 'tier'>, limit: number) => AccountUsage> {
   const first = hourOf(since);
   const current = hourOf(now);
   const localDay = by === 'day' ? dayOf : undefined;

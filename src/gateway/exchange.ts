@@ -13,7 +13,7 @@ import type { Lines } from '../providers/line.ts';
 import type { Routing } from '../routing/routing.ts';
 import type { SealedItems } from '../store/items/sealed-items.ts';
 import type { HoldStore } from '../store/holds/holds.ts';
-import type { KeyStore, AdmissionStore } from '../store/store.ts';
+import type { KeyStore, AdmissionStore, UsageStore } from '../store/store.ts';
 import type { DatabaseHealth } from './database-health.ts';
 import type { Observer } from './trace.ts';
 import type { UsualOutputs } from './usual-outputs.ts';
@@ -103,7 +103,7 @@ export interface InFlightLimit {
 export interface GatewayDeps {
   /** A change of the file replaces the configuration; a request reads it once. */
   current: { readonly config: Config };
-  store: KeyStore & AdmissionStore & HoldStore;
+  store: KeyStore & AdmissionStore & HoldStore & Pick<UsageStore, 'totalsBy' | 'rowTotals'>;
   usual: UsualOutputs;
   /** What accounts may ask for again, and what is sealed for them. */
   items: SealedItems;

@@ -8,7 +8,7 @@ import { infer } from '../gateway/inference.ts';
 import type { Protocol } from '../protocols/interface/protocol.ts';
 import { pathReader, servedPath, type Endpoint, type PathValues } from '../protocols/interface/endpoint.ts';
 import { allProtocols } from '../protocols/registry.ts';
-import { health, metrics, probe, listModels, showModel } from './routes.ts';
+import { health, metrics, probe, listModels, showModel, showUsage } from './routes.ts';
 import { removeStored, showStored } from './stored-routes.ts';
 import { isIP } from 'node:net';
 import { isLoopback } from '../loopback.ts';
@@ -23,7 +23,7 @@ export type Route =
   | EndpointRoute
   /** `id`: from the path, decoded. */
   | { name: 'model'; id: string }
-  | { name: 'models' | 'health' | 'metrics' | 'probe' }
+  | { name: 'models' | 'usage' | 'health' | 'metrics' | 'probe' }
   /** A path of the site, which answers it by itself. */
   | { name: 'site' };
 
@@ -43,6 +43,7 @@ const PATHS: ReadonlyMap<string, Methods> = new Map([
     ([path, rows]) => [path, methodsOf(rows, {})] as const,
   ),
   ['/v1/models', reads({ name: 'models' })],
+  ['/v1/usage', reads({ name: 'usage' })],
   [HEALTH, reads({ name: 'health' })],
   [METRICS_PATH, reads({ name: 'metrics' })],
   ['/', reads({ name: 'probe' })],
@@ -144,6 +145,8 @@ export function answer(
       return countTokens(route, exchange, deps);
     case 'models':
       return listModels(exchange, deps);
+    case 'usage':
+      return showUsage(exchange, deps);
     case 'model':
       return showModel(exchange, deps, route.id);
     case 'health':

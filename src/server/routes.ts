@@ -1,6 +1,10 @@
 // What answers beside the endpoints of protocols: signs of life, which need no key (for supervisors, for Prometheus, and for clients that
 // check whether a server is there), and the names of models that a key may use.
-import { authenticate } from '../accounts/access.ts';
+import { authenticate, databaseAway } from '../accounts/access.ts';
+import { limitJson } from '../accounts/limits-json.ts';
+import { tierNamed } from '../accounts/terms.ts';
+import { readUsage } from '../accounts/usage-report.ts';
+import { HOUR_MS } from '../clock.ts';
 import { GatewayError } from '../errors.ts';
 import type { Exchange, GatewayDeps, HeaderList } from '../gateway/exchange.ts';
 import { withoutKeys } from '../ids.ts';
@@ -42,6 +46,29 @@ export async function showModel(exchange: Exchange, deps: GatewayDeps, id: strin
     throw new GatewayError('model_not_found', message, { status: 404 });
   }
   exchange.sink.send(200, JSON_TYPE, withoutKeys(JSON.stringify(encodeModel(listed(entry)))));
+}
+
+const USAGE_WINDOW_MS = 24 * HOUR_MS;
+
+/** The limits of the key's account, and its usage of the last day: of no other. */
+export async function showUsage(exchange: Exchange, deps: GatewayDeps): Promise<void> {
+  const { store, clock } = deps;
+  const now = clock.now();
+  const asked = { headers: exchange.headers, endpoint: 'list' as const, keyHeaders: LIST_KEY_HEADERS };
+  const key = await authenticate(asked, store, now);
+  const tier = tierNamed(key.tier, deps.current.config.tiers);
+  const since = now - USAGE_WINDOW_MS;
+  try {
+    const [standings, describe] = await Promise.all([
+      store.standings(key.accountId, tier.limits, now),
+      readUsage({ since, now, by: undefined, only: key.accountId }, store),
+    ]);
+    const account = { id: key.accountId, name: key.account, tier: key.tier };
+    const body = { limits: standings.map(limitJson), usage: describe(account, tier.perHour) };
+    exchange.sink.send(200, JSON_TYPE, withoutKeys(JSON.stringify(body)));
+  } catch (error) {
+    throw databaseAway(error);
+  }
 }
 
 function listed({ name, targets, embeddings, contextWindow, maxOutput }: ModelEntry): ListedModel {

@@ -249,6 +249,57 @@ it.each(['chat/completions', 'messages', 'responses'])(
   },
 );
 
+it('GET /v1/usage tells a key the limits and the usage of its own account', async () => {
+  const { upstream, server } = await place({
+    cost: '10/day',
+    requests: '9/hour',
+    tokens: { limit: '1k/week', count: 'fresh' },
+  });
+  upstream.play(whole({ ...used(10, 1), prompt_tokens_details: { cached_tokens: 4 } }));
+  await (await ask(server)).text();
+  await server.newKey({ account: 'other' });
+  const { url, key } = server;
+  const answer = await fetch(`${url}/v1/usage`, { headers: { 'x-api-key': key } });
+  expect(answer.status).toBe(200);
+  const { limits, usage } = (await answer.json()) as { limits: Record<string, unknown>[]; usage: unknown };
+  const none = { estimated: 0, held: 0, granted: 0, unpriced: 0 };
+  expect(limits).toEqual([
+    {
+      kind: 'cost',
+      per: 'day',
+      limit: 10,
+      spent: 8.4,
+      ...none,
+      left: 1.6,
+      resets_at: expect.any(String) as string,
+    },
+    {
+      kind: 'requests',
+      per: 'hour',
+      limit: 9,
+      spent: 1,
+      ...none,
+      left: 8,
+      resets_at: expect.any(String) as string,
+    },
+    {
+      kind: 'tokens',
+      per: 'week',
+      limit: 1000,
+      count: 'fresh',
+      spent: 7,
+      ...none,
+      left: 993,
+      resets_at: expect.any(String) as string,
+    },
+  ]);
+  expect(usage).toMatchObject({ account: 'test', tier: 'team', limit: 9, used: 1, remaining: 8 });
+  expect((await fetch(`${url}/v1/usage`)).status).toBe(401);
+  expect((await fetch(`${url}/v1/usage`, { method: 'POST', headers: { 'x-api-key': key } })).status).toBe(
+    405,
+  );
+});
+
 describe('a model without a price', () => {
   it('counts as nothing, and is counted', async () => {
     const { upstream, server } = await place({ cost: '5/day', tokens: '100/day' });
