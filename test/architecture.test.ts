@@ -222,6 +222,8 @@ const WIRE_ALLOWED: Readonly<Record<string, readonly string[]>> = {
   // The list of the protocols' names; `messages` is a place of a canonical request as well.
   'canonical/request.ts': ['chat', 'messages'],
   'canonical/history.ts': ['messages'],
+  // A cause of cache misses: a place of a canonical request.
+  'conversations/misses/cause.ts': ['messages'],
   // Values of the configuration's flags, and of the facts about models that stand behind them.
   'routing/models/hosts.data.ts': ['prompt_cache_key', 'max_completion_tokens'],
   'routing/models/openai.data.ts': ['max_completion_tokens'],

@@ -7,7 +7,9 @@ import { createAdopter, startHousekeeping } from './housekeeping.ts';
 import { isoTime, type Clock } from '../clock.ts';
 import type { Config } from '../config/config.ts';
 import { createBeginnings } from '../conversations/beginnings.ts';
+import { createLanes } from '../conversations/misses/lanes.ts';
 import { createAdminDoor } from '../admin/door.ts';
+import { createCacheMisses } from '../gateway/cache-misses.ts';
 import { createDatabaseHealth } from '../gateway/database-health.ts';
 import { createInFlightLimit } from '../gateway/in-flight-limit.ts';
 import type { Observer } from '../gateway/trace.ts';
@@ -197,7 +199,8 @@ function createParts(options: AppOptions, traces: TraceExporter | undefined): Pa
   const store = timed?.store ?? options.store;
   const state = { config, stopped: false };
   const { client, sim } = createClients({ clock, ids, env, makeRoom: () => server.makeRoom() });
-  const { routing, beginnings } = createShared(options);
+  const shared = createShared(options);
+  const { routing } = shared;
   routing.addProviders([sim]);
   const discovery = createDiscovery({ client, routing, clock, log, peers, state });
   const live = createLive({ health: routing.health, clock });
@@ -233,8 +236,7 @@ function createParts(options: AppOptions, traces: TraceExporter | undefined): Pa
     traces: traces !== undefined,
     store,
     items,
-    routing,
-    beginnings,
+    ...shared,
     usual: createUsualOutputs(),
     discovered: discovery.ready,
     learn: (name) => discovery.learn(name),
@@ -273,7 +275,12 @@ function createParts(options: AppOptions, traces: TraceExporter | undefined): Pa
 }
 
 /** Routing, and what else the workers of a gateway tell each other. */
-function createShared({ config, clock, peers }: AppOptions): Pick<Parts['deps'], 'routing' | 'beginnings'> {
+function createShared({
+  config,
+  clock,
+  log,
+  peers,
+}: AppOptions): Pick<Parts['deps'], 'routing' | 'beginnings' | 'cacheMisses'> {
   const onHealth = peers && ((key: string, shared: SharedHealth) => peers.share('health', key, shared));
   const onKey = peers && ((id: string, shared: SharedHealth) => peers.share('keys', id, shared));
   const onLesson = peers && ((key: string, lesson: Lesson) => peers.share('lessons', key, lesson));
@@ -281,6 +288,11 @@ function createShared({ config, clock, peers }: AppOptions): Pick<Parts['deps'],
   return {
     routing: createRouting({ config, clock, onHealth, onKey, onLesson, onAffinity }),
     beginnings: createBeginnings(peers && ((begun, shared) => peers.share('beginnings', begun, shared))),
+    cacheMisses: createCacheMisses({
+      lanes: createLanes(peers && ((shared) => peers.share('lanes', shared.lane.name, shared))),
+      clock,
+      log,
+    }),
   };
 }
 

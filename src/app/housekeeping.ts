@@ -3,6 +3,7 @@
 import { hostname } from 'node:os';
 import { HOUR_MS } from '../clock.ts';
 import type { SharedBeginning } from '../conversations/beginnings.ts';
+import type { SharedRequest } from '../conversations/misses/lanes.ts';
 import type { GatewayDeps } from '../gateway/exchange.ts';
 import { createHealthPublisher } from '../observe/health-publisher.ts';
 import type { LastTarget } from '../routing/affinity.ts';
@@ -25,7 +26,7 @@ const AUDIT_KEEP_MS = 400 * 24 * HOUR_MS;
 
 /** Adopts values that other workers share. */
 export function createAdopter({
-  deps: { routing, beginnings },
+  deps: { routing, beginnings, cacheMisses },
   admin,
 }: Parts): Parameters<Peers['onShared']>[0] {
   const adopt = {
@@ -34,6 +35,7 @@ export function createAdopter({
     lessons: (_, value) => routing.lessons.adopt(value as Lesson),
     affinity: (lane, value) => routing.adoptAffinity(lane, value as LastTarget),
     beginnings: (begun, value) => beginnings.adopt(begun, value as SharedBeginning),
+    lanes: (_, value) => cacheMisses.adopt(value as SharedRequest),
     models: (key, value) => void routing.setDiscovered(key, value as string[]),
     windows: (key, value) => void routing.setWindows(key, value as Map<string, number>),
     local: (_, value) => addLocalServers(routing, value as Found),

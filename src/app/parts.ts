@@ -24,7 +24,16 @@ export type AdminOptions = Parameters<typeof createAdminDoor>[0];
 /** Values that one worker finds and all workers use: the health of a target and of its keys, what its refusals taught, where and when conversations go on, the models and windows of a provider, the local
  *  servers, whether the admin API was turned on. */
 export type SharedTopic =
-  'health' | 'keys' | 'lessons' | 'affinity' | 'beginnings' | 'models' | 'windows' | 'local' | 'admin';
+  | 'health'
+  | 'keys'
+  | 'lessons'
+  | 'affinity'
+  | 'beginnings'
+  | 'lanes'
+  | 'models'
+  | 'windows'
+  | 'local'
+  | 'admin';
 
 /** The other workers of a gateway, for one of them. */
 export interface Peers {

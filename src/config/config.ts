@@ -33,6 +33,8 @@ export interface Config {
   /** Of a model without a price, where a limit of money holds: whether it may be used. */
   unknownPrice: 'allow' | 'refuse';
   strict: boolean;
+  /** Why conversations miss their prompt caches is found out and recorded. */
+  explainMisses: boolean;
   usage: { keep: number };
   /** Whether answers of the responses protocol are stored for later requests, and for how long. */
   responses: { store: boolean; keep: number };

@@ -112,6 +112,7 @@ function settings(config: Config, reader: Reader): EffectiveValue[] {
     reader.row(['default_tier'], config.defaultTier),
     reader.row(['unknown_price'], config.unknownPrice),
     reader.row(['strict'], config.strict),
+    reader.row(['explain_misses'], config.explainMisses ? 'on' : 'off'),
     reader.row(['maintenance'], config.maintenance),
     reader.row(['admin'], config.admin),
     reader.row(['metrics'], config.metrics !== null),

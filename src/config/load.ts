@@ -113,6 +113,7 @@ export function assemble(
     defaultTier: values?.default_tier ?? DEFAULT_TIER,
     unknownPrice: values?.unknown_price ?? 'allow',
     strict: values?.strict ?? false,
+    explainMisses: values?.explain_misses !== 'off',
     usage: { keep: values?.usage?.keep ?? DEFAULT_KEEP },
     responses: {
       store: values?.responses?.store !== 'off',

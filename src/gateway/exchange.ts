@@ -15,6 +15,7 @@ import type { SealedItems } from '../store/items/sealed-items.ts';
 import type { HoldStore } from '../store/holds/holds.ts';
 import type { KeyStore, AdmissionStore, UsageStore } from '../store/store.ts';
 import type { DatabaseHealth } from './database-health.ts';
+import type { CacheMisses } from './cache-misses.ts';
 import type { Observer } from './trace.ts';
 import type { UsualOutputs } from './usual-outputs.ts';
 
@@ -119,6 +120,7 @@ export interface GatewayDeps {
   lines: Lines;
   /** Called at the end of each admitted request, in this order. */
   observers: readonly Observer[];
+  cacheMisses: CacheMisses;
   /** Requests are exported as spans. */
   traces: boolean;
   /** undefined: metrics are off. */

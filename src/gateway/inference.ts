@@ -112,7 +112,12 @@ async function answer(
     if (remembered !== undefined) deps.routing.remember(remembered, given.request.target);
     const { references } = build;
     const options = { inbound, opened, references, answer: given, admission, exchange, hold };
-    trace.outcome = await respond(options, trace, deps);
+    const answered = respond(options, trace, deps);
+    const pending = deps.current.config.explainMisses
+      ? deps.cacheMisses.read(inbound, given.request, trace)
+      : undefined;
+    trace.outcome = await answered;
+    if (pending !== undefined) trace.cacheMiss = deps.cacheMisses.judge(pending, trace);
     trace.estimatedInput = estimatedInput(trace.outcome, given, inbound);
   } catch (error) {
     trace.outcome = outcomeOf(error, exchange.sink.opened);

@@ -11,6 +11,7 @@ import type { Target } from '../routing/catalog.ts';
 import type { PassedOver } from '../routing/resolve.ts';
 import type { NewItem } from '../store/items/sealed-items.ts';
 import type { Key } from '../store/store.ts';
+import type { PricedMiss } from '../conversations/misses/judge.ts';
 import { redact } from '../providers/redact.ts';
 
 /** How an admitted request ended. */
@@ -139,6 +140,8 @@ export class Trace implements Admitted {
   replyIds: ReplyIds | undefined = undefined;
   /** The estimated input tokens that the client got, since the provider had not counted them. */
   estimatedInput: number | undefined = undefined;
+  /** Input that the provider had in its cache, and read anew. */
+  cacheMiss: PricedMiss | undefined = undefined;
   outcome: Outcome = { status: 500, error: 'internal' };
   /** Set when the request is over. Milliseconds since the epoch. */
   endedAt = 0;

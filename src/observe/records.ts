@@ -14,7 +14,7 @@ import type { SealedItems } from '../store/items/sealed-items.ts';
 import { detailOf } from './usage-detail.ts';
 
 export function usageRow(trace: FinishedTrace): UsageRow {
-  const { key, contact, outcome, identity } = trace;
+  const { key, contact, outcome, identity, cacheMiss } = trace;
   const { usage } = outcome;
   const target = contact?.target;
   return {
@@ -48,10 +48,10 @@ export function usageRow(trace: FinishedTrace): UsageRow {
     prompt: identity.prompt,
     label: identity.label,
     client: identity.client,
-    cacheMiss: null,
-    cacheMissDetail: null,
-    cacheMissTokens: null,
-    cacheMissCostUsd: null,
+    cacheMiss: cacheMiss?.cause ?? null,
+    cacheMissDetail: cacheMiss?.detail ?? null,
+    cacheMissTokens: cacheMiss?.tokens ?? null,
+    cacheMissCostUsd: cacheMiss?.costUsd ?? null,
     settled: trace.held,
   };
 }

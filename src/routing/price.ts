@@ -39,6 +39,14 @@ export function costOf(price: Price | undefined, usage: Usage): number | undefin
   );
 }
 
+/** USD that these tokens of the input would have cost less, read from a cache; undefined: no price of the input is known. */
+export function savingOf(price: Price | undefined, tokens: number, usage: Usage): number | undefined {
+  if (price?.input === undefined) return undefined;
+  const whole = totalInput(usage);
+  const input = rateAt(price.input, whole);
+  return (tokens * Math.max(0, input - rateAt(price.cacheRead ?? price.input, whole))) / MILLION;
+}
+
 function rateAt(rate: Rate, input: number): number {
   let now = rate.base;
   for (const step of rate.steps ?? []) if (input > step.above) now = step.rate;

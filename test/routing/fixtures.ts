@@ -74,6 +74,7 @@ export function config(
     tiers: new Map(),
     unknownPrice: 'allow',
     strict: false,
+    explainMisses: true,
     usage: { keep: 0 },
     responses: { store: true, keep: 86_400_000 },
     limits: {

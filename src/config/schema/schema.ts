@@ -273,6 +273,7 @@ const file = mapping({
   default_tier: may(TIER),
   unknown_price: may(choice('allow', 'refuse')),
   strict: may(TRUTH),
+  explain_misses: may(choice('on', 'off')),
   usage: maybe(mapping({ keep: may(KEEP) })),
   responses: maybe(mapping({ store: may(choice('on', 'off')), keep: may(duration(1)) })),
   limits: maybe(

@@ -10,6 +10,7 @@ import { decodeReply } from './reply/decode.ts';
 import { encodeReply, holds, lossesOfRewriting } from './reply/encode.ts';
 import { decodeRequest, readAsked } from './request/decode.ts';
 import { encodeRequest } from './request/encode.ts';
+import { prompt } from './request/prompt.ts';
 import { createStreamDecoder } from './stream/decoder.ts';
 import { createStreamEncoder } from './stream/encoder.ts';
 import { historyRules } from './request/server-rules.ts';
@@ -27,6 +28,7 @@ const client: ClientSide = {
   // No member identifies a chat body: a body that no other protocol recognises is read as chat.
   recognizes: () => false,
   hints,
+  prompt,
   forwardedHeaders,
   decodeRequest,
   readAsked,

@@ -19,6 +19,7 @@ import type {
 import type { StreamDecoder, StreamEncoder, StreamClassifier } from './stream.ts';
 import type { ReplyOptions, ReplyContext, ReplyHolds, ErrorHead } from './answer.ts';
 import type { PauseTurn, StoredAnswers } from './features.ts';
+import type { PromptShape } from './prompt.ts';
 import type { ClientHeaders, KeyHeader, ForwardedHeaders, ProtocolOutline } from './outline.ts';
 
 /** Towards clients. */
@@ -34,6 +35,8 @@ export interface ClientSide extends Pick<ProtocolOutline, 'path' | 'setup' | 'ha
   /** Whether a body whose protocol is unknown belongs to this one. */
   recognizes(value: JsonObject): boolean;
   readonly hints: Hints;
+  /** Where its requests have their prompt, for the explanation of cache misses. */
+  readonly prompt: PromptShape;
   /** Throws GatewayError `invalid_request` for headers that no provider takes. */
   forwardedHeaders(given: ClientHeaders, query: string): ForwardedHeaders;
   /** Headers of a provider of the same protocol that its clients send back, in lower case. */

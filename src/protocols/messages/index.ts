@@ -11,6 +11,7 @@ import { decodeReply } from './reply/decode.ts';
 import { encodeReply, holds, lossesOfRewriting } from './reply/encode.ts';
 import { decodeRequest, readAsked } from './request/decode.ts';
 import { encodeRequest } from './request/encode.ts';
+import { prompt } from './request/prompt.ts';
 import { createStreamDecoder } from './stream/decoder.ts';
 import { createStreamEncoder, PING } from './stream/encoder.ts';
 import { historyRules } from './request/encode-messages.ts';
@@ -27,6 +28,7 @@ const client: ClientSide = {
   ownHeaders,
   recognizes,
   hints,
+  prompt,
   forwardedHeaders,
   decodeRequest,
   readAsked,

@@ -12,6 +12,7 @@ import { hints, recognizes } from './request/envelope.ts';
 import { inspectReply, rewrite, createClassifier, keepAlive } from './relay.ts';
 import { ORDER_RULES, RELAY_RULES } from './relay-rules.ts';
 import { stored } from './stored/index.ts';
+import { prompt } from './request/prompt.ts';
 import { createStreamDecoder } from './stream/decoder.ts';
 import { createStreamEncoder } from './stream/encoder.ts';
 
@@ -26,6 +27,7 @@ const client: ClientSide = {
   ownHeaders: [],
   recognizes,
   hints,
+  prompt,
   forwardedHeaders,
   returnedHeaders,
   decodeRequest,

@@ -55,7 +55,7 @@ export function lastTurn(messages: JsonValue | undefined): JsonValue | undefined
  * Claude Code's attribution, a line at the start of its system text: only its own provider uses it. It changes with every call, so
  * another provider's prompt cache would never match.
  */
-const ATTRIBUTION = 'x-anthropic-billing-header';
+export const ATTRIBUTION = 'x-anthropic-billing-header';
 
 /** The text without that line. Some clients write it and their prompt as one text. */
 export function withoutAttribution(text: string): string {
