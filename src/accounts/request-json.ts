@@ -24,6 +24,8 @@ export interface AttemptDetail {
 
 /** What is to be noted of a request; the JSON of a usage row's `detail`. */
 export interface RequestDetail {
+  /** The rule of the route that chose the first targets: `class compaction`. */
+  rule?: string;
   attempts?: AttemptDetail[];
   passed_over?: { target: string; why: string }[];
   /** Fields of the request that were left out, or changed in form; parts of the answer that were left out. */
@@ -115,9 +117,11 @@ export function readDetail(text: string | null): RequestDetail {
     estimated_input: estimated,
     message,
     tools,
+    rule,
     ...lists
   } = parse(text);
   const detail: RequestDetail = {};
+  if (typeof rule === 'string') detail.rule = rule;
   if (Array.isArray(attempts)) detail.attempts = attempts.filter(isAttempt);
   if (Array.isArray(passedOver)) detail.passed_over = passedOver.filter(isPassedOver);
   for (const name of ['dropped', 'changed', 'lost', 'repaired'] as const) {

@@ -263,6 +263,7 @@ export const Request = z.object({
         }),
       )
       .optional(),
+    rule: z.string().optional(),
     passed_over: z.array(z.object({ target: z.string(), why: z.string() })).optional(),
     dropped: z.array(z.string()).optional(),
     changed: z.array(z.string()).optional(),

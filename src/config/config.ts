@@ -78,7 +78,17 @@ export interface TargetRef {
   model: string;
 }
 
+/** Targets of a kind of work, or of a kind of agent, before those of the route. */
+export interface RouteRule {
+  by: 'agent' | 'class';
+  /** The agent's type or the class, as clients write it. */
+  name: string;
+  targets: readonly TargetRef[];
+}
+
 export interface RouteConfig {
+  /** Those of agents stand before those of classes. */
+  rules?: readonly RouteRule[];
   strategy: 'priority' | 'fastest';
   targets: TargetRef[];
 }

@@ -1,6 +1,6 @@
 // What is in effect, and from where: every value of a loaded configuration, in the words of the file, with the flag, variable or line
 // that sets it. Secrets are hidden.
-import { type Config, type ProviderConfig, formatPath, type Path } from './config.ts';
+import { type Config, type ProviderConfig, type TargetRef, formatPath, type Path } from './config.ts';
 import { findFile, type LoadOptions } from './load.ts';
 import { loadConfig, readFound } from './load-file.ts';
 import type { Source } from './load-source.ts';
@@ -32,11 +32,17 @@ export function effectiveValues(options: LoadOptions): { config: Config; values:
     values: [
       ...settings(config, reader),
       ...config.providers.flatMap((provider) => providerValues(provider, reader)),
-      ...[...config.routes].flatMap(([name, { strategy, targets }]) => {
+      ...[...config.routes].flatMap(([name, { strategy, targets, rules = [] }]) => {
         const path = ['routes', name];
-        const names = targets.map((target) => `${target.provider}/${target.model}`);
-        const row = reader.row(path, names);
-        return strategy === 'priority' ? [row] : [row, reader.row([...path, 'strategy'], strategy)];
+        const namesOf = (refs: readonly TargetRef[]): string[] =>
+          refs.map((target) => `${target.provider}/${target.model}`);
+        return [
+          reader.row(path, namesOf(targets)),
+          ...(strategy === 'priority' ? [] : [reader.row([...path, 'strategy'], strategy)]),
+          ...rules.map(({ by, name: kind, targets: refs }) =>
+            reader.row([...path, by === 'agent' ? 'agents' : 'classes', kind], namesOf(refs)),
+          ),
+        ];
       }),
       ...[...config.tiers].map(([name, tier]) => reader.row(['tiers', name], tierValue(tier))),
     ],

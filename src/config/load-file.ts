@@ -269,20 +269,39 @@ function isMixed(providers: readonly (string | undefined)[]): boolean {
 
 function resolveRoutes(given: NonNullable<FileConfig['routes']>, known: Known): Routes {
   const result: Routes = { routes: new Map(), faults: [], warnings: simWarnings(given, known) };
-  for (const [name, { strategy, targets }] of Object.entries(given)) {
+  const resolveTargets = (texts: readonly string[], path: Path, short?: Path): TargetRef[] => {
     const refs = new Map<string, TargetRef>();
-    for (const [index, text] of targets.entries()) {
-      const path = ['routes', name, 'targets', index];
+    for (const [index, text] of texts.entries()) {
+      const at = [...path, index];
       const ref = splitTarget(text);
       const fault = ref === undefined ? 'is not a target; write provider/model' : targetFault(ref, known);
-      const hidden = known.secret(path) || known.secret(['routes', name, index]);
+      const hidden = known.secret(at) || (short !== undefined && known.secret([...short, index]));
       if (fault !== undefined)
-        result.faults.push({ path, message: hidden ? 'names no provider and model of this file' : fault });
+        result.faults.push({
+          path: at,
+          message: hidden ? 'names no provider and model of this file' : fault,
+        });
       else if (ref !== undefined && !known.leftOut.has(ref.provider)) refs.set(text, ref);
     }
+    return [...refs.values()];
+  };
+  for (const [name, { strategy, targets: texts, agents = {}, classes = {} }] of Object.entries(given)) {
+    const targets = resolveTargets(texts, ['routes', name, 'targets'], ['routes', name]);
+    const rules = Object.entries({ agents, classes }).flatMap(([member, kinds]) =>
+      Object.entries(kinds).map(([kind, list]) => ({
+        by: member === 'agents' ? ('agent' as const) : ('class' as const),
+        name: kind,
+        targets: resolveTargets(list, ['routes', name, member, kind]),
+      })),
+    );
     // A route without targets stays: without it, `auto` would stand for every provider.
-    result.routes.set(name, { strategy: strategy ?? 'priority', targets: [...refs.values()] });
-    if (refs.size === 0) result.warnings.push(`route ${name} is left out: all of its providers are left out`);
+    result.routes.set(name, {
+      strategy: strategy ?? 'priority',
+      targets,
+      ...(rules.length > 0 && { rules }),
+    });
+    if (targets.length === 0)
+      result.warnings.push(`route ${name} is left out: all of its providers are left out`);
   }
   return result;
 }

@@ -69,13 +69,15 @@ export async function infer(arrival: Arrival, exchange: Exchange, deps: GatewayD
       startedAt,
       passedOver: passedOver(resolution, refused),
       identity: who,
+      rule: resolution.rule,
       spans: deps.traces ? beginSpans(headers) : undefined,
       held: hold !== undefined,
     };
     const trace = startTrace(admitted, deps.observers);
     exchange.admitted = true;
     const ask = { inbound, build, limits, first, rest, lone, cancellation };
-    const remembered = targets.length > 1 ? query : undefined;
+    // What a rule chose for one kind of work is no reason for other work of the conversation.
+    const remembered = targets.length > 1 && resolution.rule === undefined ? query : undefined;
     await answer(ask, { admission, hold, exchange, readAt, remembered }, trace, deps);
   } catch (error) {
     if (error instanceof GatewayError) error.account = key.account;

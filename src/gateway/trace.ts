@@ -91,6 +91,8 @@ export interface Admitted {
   readonly startedAt: number;
   /** Targets that the resolution left out or put behind others. */
   readonly passedOver: readonly PassedOver[];
+  /** The rule of the route that chose the first targets. */
+  readonly rule: string | undefined;
   readonly identity: Identity;
   /** undefined: traces are off. */
   readonly spans: RequestSpans | undefined;
@@ -108,6 +110,7 @@ export class Trace implements Admitted {
   readonly modelAsked: string;
   readonly streamed: boolean;
   readonly startedAt: number;
+  readonly rule: string | undefined;
   readonly identity: Identity;
   readonly spans: RequestSpans | undefined;
   readonly held: boolean;
@@ -149,7 +152,8 @@ export class Trace implements Admitted {
   durationMs = 0;
 
   constructor(admitted: Admitted) {
-    const { requestId, key, endpoint, modelAsked, streamed, startedAt, passedOver, identity } = admitted;
+    const { requestId, key, endpoint, modelAsked, streamed, startedAt, passedOver, rule, identity } =
+      admitted;
     this.spans = admitted.spans;
     this.held = admitted.held;
     this.requestId = requestId;
@@ -159,6 +163,7 @@ export class Trace implements Admitted {
     this.streamed = streamed;
     this.startedAt = startedAt;
     this.passedOver = passedOver;
+    this.rule = rule;
     this.identity = identity;
   }
 }

@@ -23,9 +23,10 @@ const LONGEST_KEY = 1000;
 
 /** The column `detail` of a usage row, as JSON; null if the request has nothing for it. */
 export function detailOf(trace: FinishedTrace): string | null {
-  const { failures, passedOver, contact, outcome, message, estimatedInput, identity } = trace;
+  const { failures, passedOver, rule, contact, outcome, message, estimatedInput, identity } = trace;
   const onlyFields =
     failures.length + passedOver.length === 0 &&
+    rule === undefined &&
     outcome.lost === undefined &&
     outcome.repaired === undefined &&
     message === undefined &&
@@ -53,8 +54,9 @@ function write(trace: FinishedTrace): string | null {
 }
 
 function describe(trace: FinishedTrace, bounds: Bounds): RequestDetail {
-  const { contact, outcome, message, estimatedInput, identity } = trace;
+  const { contact, outcome, message, estimatedInput, identity, rule } = trace;
   const detail: RequestDetail = {};
+  if (rule !== undefined) detail.rule = rule;
   const attempts = attemptsOf(trace, bounds);
   if (attempts.length > 0) detail.attempts = attempts;
   const passedOver = passedOverOf(trace, bounds);

@@ -3,7 +3,7 @@
 import type { Needs } from '../canonical/traits.ts';
 import { PROTOCOL_NAMES, type ProtocolName } from '../canonical/request.ts';
 import { STAND_IN } from '../canonical/stand-in.ts';
-import type { Config, ProviderConfig, RouteConfig } from '../config/config.ts';
+import type { Config, ProviderConfig, RouteConfig, RouteRule, TargetRef } from '../config/config.ts';
 import type { ReplyHolds } from '../protocols/interface/answer.ts';
 import type { ModelInfo } from './model-info.ts';
 import {
@@ -23,6 +23,16 @@ export interface Entry {
   name: string;
   kind: 'route' | 'target' | 'model';
   strategy: RouteConfig['strategy'];
+  targets: readonly Target[];
+  /** Those of agents stand before those of classes; undefined: every request has the same targets. */
+  rules?: readonly Rule[];
+}
+
+/** Targets of a kind of work or of a kind of agent. */
+export interface Rule extends Pick<RouteRule, 'by' | 'name'> {
+  /** Tried before the route's own. */
+  first: ReadonlySet<Target>;
+  /** With the route's own behind. */
   targets: readonly Target[];
 }
 
@@ -138,12 +148,24 @@ function routeEntries(
   targetOf: TargetOf,
 ): Map<string, Entry> {
   const routed = new Map<string, Entry>();
-  for (const [name, { strategy, targets: refs }] of routes) {
-    const targets = refs.flatMap((ref) => {
-      const provider = byName.get(ref.provider);
-      return (provider && targetOf(provider, ref.model)) ?? [];
+  const targetsOf = (refs: readonly TargetRef[]): Target[] => [
+    ...new Set(
+      refs.flatMap((ref) => {
+        const provider = byName.get(ref.provider);
+        return (provider && targetOf(provider, ref.model)) ?? [];
+      }),
+    ),
+  ];
+  for (const [name, { strategy, targets: refs, rules: given = [] }] of routes) {
+    const targets = targetsOf(refs);
+    if (targets.length === 0) continue;
+    const rules = given.flatMap(({ by, name: kind, targets: own }): Rule[] => {
+      const first = new Set(targetsOf(own));
+      return first.size === 0
+        ? []
+        : [{ by, name: kind, first, targets: [...new Set([...first, ...targets])] }];
     });
-    if (targets.length > 0) routed.set(name, { ...entry(name, 'route', [...new Set(targets)]), strategy });
+    routed.set(name, { ...entry(name, 'route', targets), strategy, ...(rules.length > 0 && { rules }) });
   }
   return routed;
 }

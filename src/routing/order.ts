@@ -11,6 +11,8 @@ export interface Candidate {
   state: TargetState;
   /** Recent time to first byte; less is better. */
   pace: number;
+  /** A rule of the route names others, which come first. */
+  isSecond: boolean;
 }
 
 interface Preference {
@@ -42,12 +44,13 @@ export function order(candidates: readonly Candidate[], preference: Preference):
 }
 
 function rankOf(
-  { target, weak, state, pace }: Candidate,
+  { target, weak, state, pace, isSecond }: Candidate,
   { strategy, lastTarget, family }: Preference,
 ): number[] {
   return [
     waitOf(state),
     weak.length > 0 ? 1 : 0,
+    isSecond ? 1 : 0,
     target.key === lastTarget ? 0 : 1,
     family === undefined || target.family === family ? 0 : 1,
     strategy === 'fastest' ? pace : 0,

@@ -4,7 +4,7 @@ import type { Needs } from '../canonical/traits.ts';
 import type { ProtocolName } from '../canonical/request.ts';
 import type { Identity } from '../conversations/identity.ts';
 import { checkCapabilities } from './abilities.ts';
-import { admits, type Entry } from './catalog.ts';
+import { admits, type Entry, type Rule } from './catalog.ts';
 import type { Health } from './state/health.ts';
 import { findEntry, type Names } from './names.ts';
 import type { Affinity } from './affinity.ts';
@@ -44,6 +44,8 @@ export interface Resolution {
   skipped: readonly PassedOver[];
   /** Targets that the configuration names before the first of `targets`, and why they come later. */
   later: readonly PassedOver[];
+  /** The rule of the route that chose: `class compaction`, `agent Explore`. */
+  rule?: string;
 }
 
 export interface PassedOver {
@@ -58,7 +60,9 @@ export const MAX_ATTEMPTS = 3;
 
 /** Throws GatewayError as `Routing.resolve` says. */
 export function resolve(query: RoutingQuery, names: Names, affinity: Affinity, health: Health): Resolution {
-  const entry = findEntry(query, names);
+  const named = findEntry(query, names);
+  const rule = named.rules && ruleFor(named.rules, query.identity);
+  const entry = rule === undefined ? named : { ...named, targets: rule.targets };
   const skipped: Skipped = [];
   const candidates = fitting(allowedTargets(entry, query, skipped), query, skipped);
   const [only] = candidates;
@@ -73,15 +77,18 @@ export function resolve(query: RoutingQuery, names: Names, affinity: Affinity, h
       weak: weaknesses(candidates),
       skipped,
       later: NO_TARGETS,
+      ...(rule && { rule: nameOf(rule) }),
     };
   }
   for (const candidate of candidates) {
     candidate.state = health.state(candidate.target.key);
     candidate.pace = entry.strategy === 'fastest' ? health.pace(candidate.target.key) : 0;
+    candidate.isSecond = rule?.first.has(candidate.target) === false;
   }
   const ordered = order(candidates, {
     strategy: entry.strategy,
-    lastTarget: last?.asked === query.model ? last.key : undefined,
+    // A rule is for a kind of work: the target of other work is no reason to stay.
+    lastTarget: rule === undefined && last?.asked === query.model ? last.key : undefined,
     family: query.openToolTurn ? last?.family : undefined,
   });
   const waitMs = waitForAll(ordered);
@@ -95,7 +102,20 @@ export function resolve(query: RoutingQuery, names: Names, affinity: Affinity, h
     weak: weaknesses(ordered),
     skipped,
     later: best === only ? NO_TARGETS : beforeIn(candidates, best),
+    ...(rule && { rule: nameOf(rule) }),
   };
+}
+
+/** A request of an agent within a conversation is the work of a sub-agent, if it says nothing else. */
+function ruleFor(rules: readonly Rule[], identity: RoutingQuery['identity']): Rule | undefined {
+  if (identity === undefined) return undefined;
+  const { agent, agentType } = identity;
+  const kind = identity.class ?? (agent === null ? null : 'subagent');
+  return rules.find(({ by, name }) => name === (by === 'agent' ? agentType : kind));
+}
+
+function nameOf({ by, name }: Rule): string {
+  return `${by} ${name}`;
 }
 
 const NO_TARGETS: readonly PassedOver[] = [];
@@ -119,7 +139,7 @@ function fitting(targets: readonly Target[], query: RoutingQuery, skipped: Skipp
     if (targets.length > 1 && target.traits.contextWindow !== undefined) estimate ??= query.estimate();
     const window = windowOf(target, query);
     const { fits, lacks, weak } = checkCapabilities(target, query.protocol, query.needs, estimate, window);
-    if (fits) left.push({ target, weak, state: WELL, pace: 0 });
+    if (fits) left.push({ target, weak, state: WELL, pace: 0, isSecond: false });
     else skipped.push({ target, why: `it takes no ${lacks.join(', no ')}` });
   }
   return left;

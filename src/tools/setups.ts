@@ -89,6 +89,8 @@ export function claudeEnv(to: Omit<Pointing, 'fileAt'>): Environment {
     // A line that changes with each call would spoil a provider's prompt cache.
     CLAUDE_CODE_ATTRIBUTION_HEADER: '0',
     CLAUDE_CODE_ENABLE_GATEWAY_MODEL_DISCOVERY: '1',
+    // Headers that say which sub-agent, task and kind of work a request belongs to.
+    CLAUDE_CODE_GATEWAY_HINT_HEADERS: '1',
     CLAUDE_CODE_USE_BEDROCK: '0',
     CLAUDE_CODE_USE_VERTEX: '0',
     CLAUDE_CODE_USE_FOUNDRY: '0',

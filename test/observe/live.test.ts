@@ -11,7 +11,14 @@ import { identity } from '../helpers/identity.ts';
 const key = { id: 'key_one', account: 'alice', accountId: 1 } as Key;
 
 function trace(requestId: string, startedAt = 0, conversation = requestId): Trace {
-  const known = { modelAsked: 'auto', streamed: true, passedOver: [], spans: undefined, held: false };
+  const known = {
+    modelAsked: 'auto',
+    streamed: true,
+    passedOver: [],
+    rule: undefined,
+    spans: undefined,
+    held: false,
+  };
   return new Trace({
     requestId,
     key,

@@ -35,6 +35,7 @@ function finished(
     streamed: true,
     startedAt: 0,
     passedOver: [],
+    rule: undefined,
     identity: identity('conv_one', who),
     spans: undefined,
     held: false,

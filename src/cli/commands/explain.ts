@@ -2,6 +2,7 @@
 import { resolve } from 'node:path';
 import type { Command } from 'commander';
 import type { RouteConfig } from '../../config/config.ts';
+import type { Identity } from '../../conversations/identity.ts';
 import { GatewayError } from '../../errors.ts';
 import type { Target } from '../../routing/catalog.ts';
 import { MAX_ATTEMPTS, type Resolution, type RoutingQuery } from '../../routing/resolve.ts';
@@ -17,6 +18,8 @@ import type { Inbound } from '../../gateway/inbound/read-request.ts';
 
 interface Options {
   file?: string;
+  class?: string;
+  agent?: string;
   json?: boolean;
 }
 
@@ -27,6 +30,8 @@ export function defineExplain(explain: Command, context: Context): void {
       '--file <request.json>',
       'the body of a request; its images, tools and length are taken into account (default: none)',
     )
+    .option('--class <class>', 'the kind of work, for routes with rules: compaction, subagent, …')
+    .option('--agent <type>', 'the type of the sub-agent that asks, for routes with rules: Explore, …')
     .option('--json', 'print JSON')
     .addHelpText('after', '\nExamples:\n  gateway explain auto\n  gateway explain auto --file request.json')
     .action(async (model: string, options: Options, command: Command) =>
@@ -58,13 +63,16 @@ async function runExplain(
     await learnModels(inventory, context);
     const { routing } = inventory;
     for (const lesson of lessons) routing.lessons.adopt(lesson);
-    const { query, droppedFor } = await readQuery(model, options.file, context.cwd, routing.lessons);
-    const verdicts = judge(routing.resolve(query), droppedFor, states).map((verdict) => ({
+    const { query, droppedFor } = await readQuery(model, options, context.cwd, routing.lessons);
+    const resolution = routing.resolve(query);
+    const verdicts = judge(resolution, droppedFor, states).map((verdict) => ({
       ...verdict,
       learnt: lessons.filter(({ target }) => target === verdict.target.key).map(lessonText),
     }));
     const strategy = inventory.routing.model(model, null)?.strategy ?? 'priority';
-    return { verdicts, strategy, protocol: options.file === undefined ? undefined : query.protocol };
+    const { rule } = resolution;
+    const protocol = options.file === undefined ? undefined : query.protocol;
+    return { verdicts, strategy, ...(rule !== undefined && { rule }), protocol };
   });
   const { verdicts, ...how } = explained;
   if (options.json) printJson(context, { model, ...how, targets: verdicts.map(describe) });
@@ -74,6 +82,8 @@ async function runExplain(
 interface Explanation {
   verdicts: Verdict[];
   strategy: RouteConfig['strategy'];
+  /** The rule of the route that chose. */
+  rule?: string;
   /** The protocol that was detected for the request in the file. */
   protocol: RoutingQuery['protocol'] | undefined;
 }
@@ -84,22 +94,35 @@ interface Query {
   droppedFor: (target: Target) => readonly string[];
 }
 
+const NOBODY: Identity = {
+  conversation: '',
+  agent: null,
+  parentAgent: null,
+  agentType: null,
+  class: null,
+  prompt: null,
+  label: null,
+  client: null,
+  tools: null,
+};
+
 async function readQuery(
   model: string,
-  file: string | undefined,
+  { file, class: kind, agent }: Options,
   cwd: string,
   lessons: Lessons,
 ): Promise<Query> {
+  const identity: Identity = { ...NOBODY, agentType: agent ?? null, class: kind ?? null };
   if (file === undefined) {
     const { plainQuery } = await import('../inventory.ts');
-    return { query: plainQuery(model), droppedFor: () => [] };
+    return { query: { ...plainQuery(model), identity }, droppedFor: () => [] };
   }
   const { routingQuery } = await import('../../gateway/inbound/route.ts');
   const { buildRequest } = await import('../../gateway/outbound/build-request.ts');
   const inbound = await readRequestFile(file, cwd, model);
   const forwarded = inbound.protocol.client.forwardedHeaders({}, '');
   return {
-    query: routingQuery(inbound, { key: { models: null, accountId: 0 } }),
+    query: routingQuery(inbound, { key: { models: null, accountId: 0 }, identify: () => identity }),
     droppedFor: (target) => buildRequest(inbound, target, { forwarded, strict: false, lessons }).dropped,
   };
 }
@@ -174,7 +197,7 @@ const INDENT = ' '.repeat(9);
 
 async function printVerdicts(
   model: string,
-  { verdicts, strategy, protocol }: Explanation,
+  { verdicts, strategy, rule, protocol }: Explanation,
   { stdout }: Context,
   style: Style,
 ): Promise<void> {
@@ -190,7 +213,8 @@ async function printVerdicts(
     ...(dropped.length > 0 ? details(`leaves out: ${dropped.map(clean).join(', ')}`) : []),
     ...learnt.flatMap((text) => details(`learnt from a refusal: ${text}`)),
   ]);
-  printLines(stdout, [...wrapText(`${clean(model)}: strategy ${strategy}${read}`, width), ...lines]);
+  const ruled = rule === undefined ? '' : `; the rule ${clean(rule)} chooses first`;
+  printLines(stdout, [...wrapText(`${clean(model)}: strategy ${strategy}${ruled}${read}`, width), ...lines]);
 }
 
 /** Reads the body of a request from a file, as the gateway reads it, with the model of the command line. Throws CliError if the

@@ -138,6 +138,7 @@ export function requestLines(request: RequestJson, canvas: Canvas): string[] {
     ...labelled('asked', [askedText(request)]),
     ...labelled('conversation', conversationTexts(request)),
     ...(request.refused ? [] : labelled('target', [clean(targetOf(request) ?? 'none was reached')])),
+    ...labelled('rule', detail.rule === undefined ? [] : [clean(detail.rule)]),
     ...labelled('attempts', attemptTexts(request)),
     ...labelled(
       'passed over',

@@ -205,12 +205,20 @@ const provider = mapping({
   models: maybe(listOf(model, 'write [name, …]', 'write its models, or leave it out to take any name')),
 });
 
+const TARGETS = 'write [provider/model, …]';
+const kinds = named(
+  short((value) => (typeof value === 'string' ? [value] : value), listOf(must(TARGET), TARGETS)),
+  (name) => (/^[\w.:/@+-]{1,64}$/.test(name) ? undefined : 'is not a name that a client sends'),
+);
+
 const route = short(
   (value) => (Array.isArray(value) ? { targets: value } : value),
   mapping(
     {
       strategy: may(choice('priority', 'fastest')),
-      targets: listOf(must(TARGET), 'write [provider/model, …]'),
+      targets: listOf(must(TARGET), TARGETS),
+      classes: maybe(kinds),
+      agents: maybe(kinds),
     },
     'is not a route; write its targets as [provider/model, …]',
   ),

@@ -12,12 +12,13 @@ import type { Contact, Trace } from '../trace.ts';
 /** The headers of an answer beside its type and its ids. */
 export function responseHeaders(
   { target, dropped }: Contact,
-  { attempts, returnedHeaders }: Trace,
+  { attempts, returnedHeaders, rule }: Trace,
   client: ClientSide,
   admission: Admitted,
   clock: Clock,
 ): HeaderList {
   const head = [...namesOf(target), 'x-gateway-attempts', String(attempts)];
+  if (rule !== undefined) head.push('x-gateway-rule', rule);
   if (returnedHeaders.length > 0) head.push(...returnedHeaders);
   if (dropped.length > 0) head.push('x-gateway-dropped', headerList(dropped));
   if (admission.limit !== Infinity) head.push(...client.limitHeaders(admission, clock.now()));

@@ -122,6 +122,7 @@ function Attempts({ request }: { request: RequestJson }): VNode {
   return html`
     <section>
       <h2>Attempts</h2>
+      ${request.detail.rule === undefined ? '' : html`<p>The rule of the route: ${request.detail.rule}</p>`}
       ${
         attempts.length === 0
           ? html`<p>No target was contacted.</p>`
