@@ -57,13 +57,40 @@ export interface RequestJson extends Columns {
   /** Refused before admission: not stored, not counted against the limit. */
   refused: boolean;
   account: string | null;
+  cache: CacheJson;
   detail: RequestDetail;
+}
+
+interface CacheJson {
+  /** Of all input, the part that was read from the provider's cache: 0 to 1. null: unknown. */
+  share: number | null;
+  /** Input that the cache had and that was read anew. null: none. */
+  miss: { cause: string; detail: string | null; tokens: number | null; cost_usd: number | null } | null;
 }
 
 export function requestJson(row: Omit<StoredRequest, 'rowId'>): RequestJson {
   const { endpoint, status, streamed: stream, account } = row;
   const columns = { ...columnsOf(row), endpoint, status, stream, input_tokens: inputOf(row) };
-  return inOrder({ refused: false, account, ...columns, detail: readDetail(row.detail) });
+  return inOrder({
+    refused: false,
+    account,
+    ...columns,
+    cache: cacheOf(row),
+    detail: readDetail(row.detail),
+  });
+}
+
+const NO_CACHE: CacheJson = { share: null, miss: null };
+
+function cacheOf(row: UsageRow): CacheJson {
+  const { cacheRead, cacheMiss: cause, cacheMissDetail, cacheMissTokens, cacheMissCostUsd } = row;
+  const input = inputOf(row);
+  const miss =
+    cause === null
+      ? null
+      : { cause, detail: cacheMissDetail, tokens: cacheMissTokens, cost_usd: cacheMissCostUsd };
+  const share = input === null || cacheRead === null || input === 0 ? null : cacheRead / input;
+  return share === null && miss === null ? NO_CACHE : { share, miss };
 }
 
 /** What tells one request from another stands first. */
@@ -104,7 +131,7 @@ export function refusedJson(request: RefusedRequest): RequestJson {
   return inOrder({
     ...NOTHING,
     ...{ id: requestId, at: isoTime(at), refused: true, account },
-    ...{ endpoint: path, status, error: kind, stream: false, detail: { message } },
+    ...{ endpoint: path, status, error: kind, stream: false, cache: NO_CACHE, detail: { message } },
   });
 }
 

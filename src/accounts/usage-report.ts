@@ -32,6 +32,10 @@ export interface PrintedTotals {
   cache_write_tokens: number;
   output_tokens: number;
   cost_usd: number | null;
+  /** Answers that read anew what the provider's cache had, as far as they were explained; the cost is part of `cost_usd`. */
+  cache_misses: number;
+  cache_miss_tokens: number;
+  cache_miss_cost_usd: number;
   /** Estimated. null: no request had a first byte. */
   first_byte_ms: { p50: number; p95: number } | null;
 }
@@ -180,6 +184,9 @@ export function printed(totals: Totals): PrintedTotals {
     cache_write_tokens: totals.cacheWriteTokens,
     output_tokens: totals.outputTokens,
     cost_usd: totals.costUsd,
+    cache_misses: totals.cacheMisses,
+    cache_miss_tokens: totals.cacheMissTokens,
+    cache_miss_cost_usd: totals.cacheMissCostUsd,
     first_byte_ms: p50 === null || p95 === null ? null : { p50: Math.round(p50), p95: Math.round(p95) },
   };
 }

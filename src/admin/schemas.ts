@@ -127,6 +127,9 @@ const totals = z.object({
   cache_write_tokens: count,
   output_tokens: count,
   cost_usd: z.number().nullable(),
+  cache_misses: count,
+  cache_miss_tokens: count,
+  cache_miss_cost_usd: z.number(),
   first_byte_ms: z
     .object({ p50: z.number(), p95: z.number() })
     .nullable()
@@ -246,6 +249,13 @@ export const Request = z.object({
   stream: z.boolean(),
   error: z.string().nullable().meta({ description: 'null: fully answered' }),
   attempts: z.int().nullable().meta({ description: 'Targets that were contacted' }),
+  cache: z.object({
+    share: number.meta({ description: "Of all input, the part that was read from the provider's cache" }),
+    miss: z
+      .object({ cause: z.string(), detail: text, tokens, cost_usd: number })
+      .nullable()
+      .meta({ description: 'Input that the cache had and that was read anew' }),
+  }),
   detail: z.object({
     attempts: z
       .array(

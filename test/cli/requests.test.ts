@@ -203,6 +203,35 @@ describe('one request', () => {
     );
   });
 
+  it('says why the cache was missed, and what that cost, in the list, of one, and as JSON', async () => {
+    const shell = await prepared();
+    const id = idAt(NOW + 1, 'x');
+    await record(shell, (accountId) => [
+      usageRow({
+        accountId,
+        at: NOW + 1,
+        requestId: id,
+        input: 90_000,
+        cacheRead: 10_000,
+        cacheWrite: 0,
+        cacheMiss: 'tools',
+        cacheMissDetail: 'tool 5 added',
+        cacheMissTokens: 41_230,
+        cacheMissCostUsd: 0.15,
+      }),
+    ]);
+    const list = await shell.run('requests');
+    expect(list.stdout).toContain('miss: tools changed, 41,230 tokens, $0.15');
+    expect(list.stdout).toContain('10%');
+    const one = await shell.run(['requests', id]);
+    expect(one.stdout).toMatch(/cache +miss: tools changed \(tool 5 added\), 41,230 tokens, \$0\.1500\n/);
+    const [json] = (await shell.json('requests --limit 1')) as { cache: unknown }[];
+    expect(json?.cache).toEqual({
+      share: 0.1,
+      miss: { cause: 'tools', detail: 'tool 5 added', tokens: 41_230, cost_usd: 0.15 },
+    });
+  });
+
   it('is one JSON document', async () => {
     const shell = await prepared();
     expect(await shell.json(['requests', FAILED])).toEqual({
@@ -230,6 +259,7 @@ describe('one request', () => {
       conversation: 'conv_0A1zzzzz00000000abc',
       ...{ agent: 'a1', parent_agent: null, agent_type: 'Explore', class: 'subagent' },
       ...{ prompt: null, label: 'pr-123', client: 'claude-code' },
+      cache: { share: null, miss: null },
       detail: FAILURE,
     });
   });

@@ -79,6 +79,27 @@ async function usedShell(): Promise<Shell> {
   return shell;
 }
 
+it('sums the cache misses that were explained', async () => {
+  const shell = await usedShell();
+  await withStore(shell, async (store) => {
+    const { id } = (await store.listAccounts())[0] ?? { id: 0 };
+    const missed = { cacheMiss: 'tools', cacheMissDetail: 'tool 5 added' };
+    await store.recordUsage([
+      row({ accountId: id, ...missed, cacheMissTokens: 41_000, cacheMissCostUsd: 0.15 }),
+      row({ accountId: id, ...missed, cacheMissTokens: 9000, cacheMissCostUsd: null }),
+    ]);
+  });
+  expect((await shell.run('usage alice', { columns: 160 })).stdout).toContain(
+    '2 cache misses (50K tokens, $0.1500)',
+  );
+  const [usage] = (await shell.json('usage')) as { totals: object }[];
+  expect(usage?.totals).toMatchObject({
+    cache_misses: 2,
+    cache_miss_tokens: 50_000,
+    cache_miss_cost_usd: 0.15,
+  });
+});
+
 describe('usage --json', () => {
   it('is indented on a terminal, and a line for each account in a pipe', async () => {
     const shell = await usedShell();
@@ -111,6 +132,7 @@ describe('usage --json', () => {
           cache_write_tokens: 15,
           output_tokens: 60,
           cost_usd: 1.5,
+          ...{ cache_misses: 0, cache_miss_tokens: 0, cache_miss_cost_usd: 0 },
           first_byte_ms: { p50: 3, p95: 5 },
         },
         hours: expect.any(Array) as unknown[],
@@ -315,9 +337,9 @@ describe('usage --by', () => {
     await shell.run(['accounts', 'rename', 'alice', 'alice, "ops"']);
     const { stdout } = await shell.run('usage --by provider --csv');
     expect(stdout.trimEnd().split('\n')).toEqual([
-      'account,provider,requests,errors,unknown,unpriced,input_tokens,cache_read_tokens,cache_write_tokens,output_tokens,cost_usd,first_byte_p50_ms,first_byte_p95_ms',
-      '"alice, ""ops""",sim,4,0,1,0,345,30,15,60,1.5,3,5',
-      '"alice, ""ops""",,1,1,0,0,0,0,0,0,,3,5',
+      'account,provider,requests,errors,unknown,unpriced,input_tokens,cache_read_tokens,cache_write_tokens,output_tokens,cost_usd,first_byte_p50_ms,first_byte_p95_ms,cache_misses,cache_miss_tokens,cache_miss_cost_usd',
+      '"alice, ""ops""",sim,4,0,1,0,345,30,15,60,1.5,3,5,0,0,0',
+      '"alice, ""ops""",,1,1,0,0,0,0,0,0,,3,5,0,0,0',
     ]);
     expect((await shell.run('usage --csv --json')).code).toBe(2);
   });

@@ -64,17 +64,43 @@ function idText({ id }: RequestJson, { width }: Canvas): string {
 }
 
 /** `81%`: the share of the input that the provider read from its cache. */
-function cachedText({ input_tokens: input, cache_read_tokens: cached }: RequestJson): string {
-  if (input === null || cached === null || input === 0) return '-';
-  return `${Math.round((100 * cached) / input)}%`;
+function cachedText({ cache: { share } }: RequestJson): string {
+  return share === null ? '-' : `${Math.round(100 * share)}%`;
+}
+
+/** What happened to the prompt, by the cause of a miss. */
+const MISSES: Readonly<Record<string, string>> = {
+  model: 'another model',
+  parameters: 'parameters changed',
+  tools: 'tools changed',
+  system: 'system text changed',
+  messages: 'messages rewritten',
+  pause: 'a long pause',
+  target: 'another target',
+  key: 'another key',
+  evicted: 'the provider forgot it',
+};
+
+/** `miss: tools changed, 41,230 tokens, $0.15` */
+function missTexts({ cache: { miss } }: RequestJson, isWhole: boolean): string[] {
+  if (miss === null) return [];
+  const { cause, detail, tokens: count, cost_usd: cost } = miss;
+  const words = [
+    `miss: ${MISSES[cause] ?? cause}${isWhole && detail !== null ? ` (${detail})` : ''}`,
+    ...(count === null ? [] : [`${formatCount(count)} tokens`]),
+    ...(cost === null ? [] : [formatCost(cost)]),
+  ];
+  return [words.join(', ')];
 }
 
 /** What a person should know of it, in short. */
-function noteOf({ error, attempts, detail, refused }: RequestJson): string {
+function noteOf(request: RequestJson): string {
+  const { error, attempts, detail, refused } = request;
   const { message, dropped = [], lost = [], passed_over: passedOver = [] } = detail;
   const words = [
     ...(error === null ? [] : [refused ? `refused: ${errorWords(error)}` : errorWords(error)]),
     ...((attempts ?? 1) > 1 ? [plural(attempts ?? 0, 'attempt')] : []),
+    ...missTexts(request, false),
     ...(passedOver.length > 0 ? [`not ${passedOver.map(({ target }) => target).join(', ')}`] : []),
     ...(dropped.length > 0 ? [`without ${dropped.join(', ')}`] : []),
     ...(lost.length > 0 ? [`lost ${lost.join(', ')}`] : []),
@@ -150,6 +176,7 @@ export function requestLines(request: RequestJson, canvas: Canvas): string[] {
     ...labelled('repaired', repaired.map(clean)),
     ...(request.refused ? [] : labelled('tokens', [tokenText(request)])),
     ...(request.refused ? [] : labelled('cost', [formatCost(request.cost_usd)])),
+    ...labelled('cache', missTexts(request, true).map(clean)),
   ];
 }
 

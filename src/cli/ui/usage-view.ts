@@ -102,6 +102,9 @@ function sumOf(rows: readonly Counted[]): PrintedTotals {
     cache_write_tokens: sum((totals) => totals.cache_write_tokens),
     output_tokens: sum((totals) => totals.output_tokens),
     cost_usd: priced ? sum((totals) => totals.cost_usd ?? 0) : null,
+    cache_misses: sum((totals) => totals.cache_misses),
+    cache_miss_tokens: sum((totals) => totals.cache_miss_tokens),
+    cache_miss_cost_usd: sum((totals) => totals.cache_miss_cost_usd),
     // Percentiles of several accounts cannot be added.
     first_byte_ms: null,
   };
@@ -173,6 +176,7 @@ function totalsWords(totals: PrintedTotals): string[] {
     `${formatShort(totals.output_tokens)} out`,
     ...(totals.unknown > 0 ? [`${formatCount(totals.unknown)} of unknown usage`] : []),
     ...(totals.cost_usd === null ? [] : [costText(totals)]),
+    ...(totals.cache_misses === 0 ? [] : [missText(totals)]),
     ...(totals.first_byte_ms === null
       ? []
       : [
@@ -180,6 +184,12 @@ function totalsWords(totals: PrintedTotals): string[] {
           `p95 ${formatElapsed(totals.first_byte_ms.p95)}`,
         ]),
   ];
+}
+
+/** `3 cache misses (41.2K tokens, $0.1500)` */
+function missText(totals: PrintedTotals): string {
+  const { cache_misses: misses, cache_miss_tokens: tokens, cache_miss_cost_usd: cost } = totals;
+  return `${formatCount(misses)} cache ${misses === 1 ? 'miss' : 'misses'} (${formatShort(tokens)} tokens${cost > 0 ? `, ${formatCost(cost)}` : ''})`;
 }
 
 type Counted = { totals: PrintedTotals };
@@ -329,12 +339,21 @@ const CSV_TOTALS = [
   'output_tokens',
   'cost_usd',
 ] as const satisfies readonly (keyof PrintedTotals)[];
+/** Behind all others: scripts may read columns by their number. */
+const CSV_MISSES = ['cache_misses', 'cache_miss_tokens', 'cache_miss_cost_usd'] as const;
 
 /** RFC 4180, with the names that `--json` has: the names, then a line for each group or for the account. Times in UTC. */
 export function usageCsv(by: Grouping | undefined): { head: string; lines: (row: AccountUsage) => string[] } {
   const members = by === undefined || by === 'account' ? [] : MEMBERS[by];
   return {
-    head: csvLine(['account', ...members, ...CSV_TOTALS, 'first_byte_p50_ms', 'first_byte_p95_ms']),
+    head: csvLine([
+      'account',
+      ...members,
+      ...CSV_TOTALS,
+      'first_byte_p50_ms',
+      'first_byte_p95_ms',
+      ...CSV_MISSES,
+    ]),
     lines: ({ account, totals, by: groups = [] }) =>
       (by === undefined ? [{ totals }] : groups).map((group: Counted & Record<string, unknown>) =>
         csvLine([
@@ -343,6 +362,7 @@ export function usageCsv(by: Grouping | undefined): { head: string; lines: (row:
           ...CSV_TOTALS.map((name) => group.totals[name]),
           group.totals.first_byte_ms?.p50,
           group.totals.first_byte_ms?.p95,
+          ...CSV_MISSES.map((name) => group.totals[name]),
         ]),
       ),
   };

@@ -236,6 +236,9 @@ const NOTHING: SummaryTotals = {
   cost_usd: null,
   cache_read_tokens: 0,
   cache_write_tokens: 0,
+  cache_misses: 0,
+  cache_miss_tokens: 0,
+  cache_miss_cost_usd: 0,
   first_byte_ms: null,
 };
 
