@@ -27,6 +27,7 @@ const ROOT = [
   'percent',
   'plural',
   'snake-case',
+  'repeats',
   'write-batch',
   'folders',
 ];
@@ -56,6 +57,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   percent: [],
   plural: [],
   'snake-case': [],
+  repeats: ['clock'],
   'write-batch': [],
   folders: [],
   canonical: ROOT,

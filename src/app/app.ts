@@ -29,6 +29,7 @@ import type { LastTarget } from '../routing/affinity.ts';
 import type { SharedHealth } from '../routing/state/health.ts';
 import type { Lesson } from '../routing/state/lessons.ts';
 import { createLines } from '../providers/line.ts';
+import { createRepeats } from '../repeats.ts';
 import { createRouting } from '../routing/routing.ts';
 import { createGatewayServer } from '../server/server.ts';
 import { createSealedItems } from '../store/items/sealed-items.ts';
@@ -227,6 +228,7 @@ function createParts(options: AppOptions, traces: TraceExporter | undefined): Pa
     createItemRecorder(items, () => state.config.responses.store),
   ];
   const deps: Parts['deps'] = {
+    ...shared,
     current: state,
     observers: [
       ...observers,
@@ -236,12 +238,10 @@ function createParts(options: AppOptions, traces: TraceExporter | undefined): Pa
     traces: traces !== undefined,
     store,
     items,
-    ...shared,
     usual: createUsualOutputs(),
     discovered: discovery.ready,
     learn: (name) => discovery.learn(name),
     client,
-    lines: createLines(clock),
     metrics: metrics && (peers === undefined ? metrics : allMetrics(metrics, peers)),
     inFlightLimit,
     database,
@@ -280,12 +280,14 @@ function createShared({
   clock,
   log,
   peers,
-}: AppOptions): Pick<Parts['deps'], 'routing' | 'beginnings' | 'cacheMisses'> {
+}: AppOptions): Pick<Parts['deps'], 'routing' | 'beginnings' | 'cacheMisses' | 'lines' | 'repeats'> {
   const onHealth = peers && ((key: string, shared: SharedHealth) => peers.share('health', key, shared));
   const onKey = peers && ((id: string, shared: SharedHealth) => peers.share('keys', id, shared));
   const onLesson = peers && ((key: string, lesson: Lesson) => peers.share('lessons', key, lesson));
   const onAffinity = peers && ((lane: string, last: LastTarget) => peers.share('affinity', lane, last));
   return {
+    lines: createLines(clock),
+    repeats: peers?.repeats ?? createRepeats(clock),
     routing: createRouting({ config, clock, onHealth, onKey, onLesson, onAffinity }),
     beginnings: createBeginnings(peers && ((begun, shared) => peers.share('beginnings', begun, shared))),
     cacheMisses: createCacheMisses({

@@ -8,6 +8,7 @@ import type { Metrics } from '../observe/metrics/metrics.ts';
 import type { TraceExporter } from '../observe/traces.ts';
 import type { UsageRecorder } from '../observe/records.ts';
 import type { GatewayServer } from '../server/server.ts';
+import type { Repeats } from '../repeats.ts';
 import type { Store } from '../store/store.ts';
 import type { UsageSpool } from '../store/usage-spool.ts';
 import type { Clock } from '../clock.ts';
@@ -48,6 +49,8 @@ export interface Peers {
   /** The live view of all workers. */
   live: AdminOptions['live'];
   sessions: NonNullable<AdminOptions['sessions']>;
+  /** What was asked under which Idempotency-Key, of all workers. */
+  repeats: Repeats;
   /** The page of metrics of all workers. */
   readMetrics(): Promise<string>;
 }

@@ -10,6 +10,7 @@ import type { Logger } from '../log.ts';
 import type { StreamNotices } from '../protocols/interface/stream.ts';
 import type { ProviderClient } from '../providers/client.ts';
 import type { Lines } from '../providers/line.ts';
+import type { Repeats } from '../repeats.ts';
 import type { Routing } from '../routing/routing.ts';
 import type { SealedItems } from '../store/items/sealed-items.ts';
 import type { HoldStore } from '../store/holds/holds.ts';
@@ -52,6 +53,8 @@ export interface Exchange {
   readonly arrivedInTime: boolean;
   /** Set when the request is admitted: from then on the observers report how it ends. */
   admitted: boolean;
+  /** Set when the request was answered fully, and without an error. */
+  answered: boolean;
   /** Calls `task` when the last byte of the answer has left or the connection is closed; at once if that has happened already. */
   whenDelivered(task: () => void): void;
 }
@@ -116,6 +119,8 @@ export interface GatewayDeps {
   /** What has to be waited for before this name of a model is resolved, such as a provider's list; undefined: nothing. */
   learn: (name: string) => Promise<void> | undefined;
   client: ProviderClient;
+  /** Of requests with an Idempotency-Key. */
+  repeats: Repeats;
   /** In front of providers with `max_concurrent`. */
   lines: Lines;
   /** Called at the end of each admitted request, in this order. */

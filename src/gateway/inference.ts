@@ -120,6 +120,7 @@ async function answer(
       : undefined;
     trace.outcome = await answered;
     if (pending !== undefined) trace.cacheMiss = deps.cacheMisses.judge(pending, trace);
+    exchange.answered = trace.outcome.error === null;
     trace.estimatedInput = estimatedInput(trace.outcome, given, inbound);
   } catch (error) {
     trace.outcome = outcomeOf(error, exchange.sink.opened);

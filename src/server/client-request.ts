@@ -34,6 +34,7 @@ export class ClientRequest implements SiteExchange, OpenRequest {
   readonly unexpected: boolean;
   readonly arrivedInTime: boolean;
   admitted = false;
+  answered = false;
   readonly #request: IncomingMessage;
   readonly #connections: Connections;
   readonly #maxBody: number;

@@ -7,6 +7,7 @@ import type { Peers, SharedTopic } from '../../src/app/parts.ts';
 import type { StoredRequest } from '../../src/store/store.ts';
 import { ask } from '../helpers/ask.ts';
 import { manualClock } from '../helpers/clock.ts';
+import { createRepeats } from '../../src/repeats.ts';
 import { provider, startGateway, type TestGateway } from '../helpers/gateway.ts';
 import { startPrefixCache, type PrefixCache } from '../helpers/prefix-cache.ts';
 import { begin, bodyOf, goOn, SCRIPTS, tool, words, type State, type World } from './scripts.ts';
@@ -63,6 +64,7 @@ function peersOf(own: number): Peers {
     onLead: () => undefined,
     live: { recent: () => [], follow: () => () => undefined, watch: () => () => undefined } as never,
     sessions: undefined as never,
+    repeats: createRepeats(clock),
     readMetrics: () => Promise.resolve(''),
   };
 }

@@ -22,7 +22,8 @@ import {
   type WorkerProcess,
 } from '../../../../workers/cluster.ts';
 import { createCrowd, type Crowd } from '../../../../workers/crowd.ts';
-import type { Hello, Ready, Shared } from '../../../../workers/channel.ts';
+import { createRepeats, type Repeats } from '../../../../repeats.ts';
+import type { Calls, Hello, Ready, Shared } from '../../../../workers/channel.ts';
 import { createPool, type Pool } from '../../../../workers/pool.ts';
 import { serveWords, StartFailure } from './background.ts';
 import type { Controlled } from './control.ts';
@@ -93,6 +94,7 @@ async function createSupervisor(opening: Opening, count: number): Promise<Superv
   const { createSessions } = await import('../../../../admin/sessions.ts');
   const newSessions = (): Sessions => createSessions({ clock, ids });
   const board = createBoard(clock);
+  const repeats = createRepeats(clock);
   const state: State = { config, boundPort: undefined, reloadFault: null, sessions: newSessions() };
   const endMs = (): number => state.config.limits.shutdownGrace + AFTER_GRACE_MS;
   const guard = startGuard(endMs);
@@ -111,6 +113,7 @@ async function createSupervisor(opening: Opening, count: number): Promise<Superv
         hello,
         share: (value) => tellOthers(value as Shared, worker),
         metrics: () => crowd.readMetrics(),
+        ...repeatCalls(repeats, () => worker.exited),
         'session.createLink': () => state.sessions.createLink(),
         'session.open': (code) => state.sessions.open(code as string),
         'session.find': (cookie) => state.sessions.find(cookie as string),
@@ -146,6 +149,36 @@ async function createSupervisor(opening: Opening, count: number): Promise<Superv
   };
   const forgetLessons = (): void => board.remove('lessons');
   return { opening, count, pool, crowd, guard, state, adminOff, forgetLessons };
+}
+
+/** What a worker did not finish before its end has failed. */
+function repeatCalls(repeats: Repeats, exited: () => Promise<unknown>): Calls {
+  const open = new Set<string>();
+  let isWatched = false;
+  function watch(): void {
+    if (isWatched) return;
+    isWatched = true;
+    void exited().then(() => {
+      for (const id of open) repeats.finish(id, 'failed');
+    });
+  }
+  return {
+    async 'repeat.claim'(value) {
+      const { id, fingerprint } = value as { id: string; fingerprint: string };
+      const claim = await repeats.claim(id, fingerprint);
+      if (claim.kind === 'first') {
+        open.add(id);
+        watch();
+      }
+      return claim;
+    },
+    'repeat.whenOver': (id) => repeats.whenOver(id as string),
+    'repeat.finish'(value) {
+      const { id, how } = value as { id: string; how: Parameters<Repeats['finish']>[1] };
+      open.delete(id);
+      repeats.finish(id, typeof how === 'string' ? how : { ...how, body: Buffer.from(how.body) });
+    },
+  };
 }
 
 /** Workers share the listener of one address. Once none is left that listens on port 0, the next ones would get another port, so from then

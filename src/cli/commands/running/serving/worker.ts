@@ -274,6 +274,11 @@ function createPeers(): { calls: Calls; of: (channel: Channel, hello: Hello) => 
         isOpen: (cookie) => ask('session.isOpen', cookie),
         close: (cookie) => ask('session.close', cookie),
       },
+      repeats: {
+        claim: (id, fingerprint) => ask('repeat.claim', { id, fingerprint }),
+        whenOver: (id) => ask('repeat.whenOver', id),
+        finish: (id, how) => void ask('repeat.finish', { id, how }).catch(() => undefined),
+      },
       readMetrics: () => ask('metrics'),
     };
   };
