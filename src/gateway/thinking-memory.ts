@@ -9,7 +9,7 @@ import type { ReplyHolds } from '../protocols/interface/answer.ts';
 import type { Target } from '../routing/catalog.ts';
 import type { NewItem, SealedItems } from '../store/items/sealed-items.ts';
 import type { Inbound } from './inbound/read-request.ts';
-import { callsOf, turnKey, type TurnCall } from './turn-key.ts';
+import { callsOf, turnKey, type TurnCall } from './inbound/turn-key.ts';
 
 /** A part of a turn, with the number of calls that come before it. */
 interface PlacedThinking {

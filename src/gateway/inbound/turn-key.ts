@@ -1,10 +1,10 @@
 // Names a turn of tool calls by what it calls. The id of a call is not enough: many servers number their calls, so that every
 // conversation has a `call_0`.
 import { createHash } from 'node:crypto';
-import { isObject, type JsonValue } from '../canonical/json.ts';
-import type { Part, ToolCallPart } from '../canonical/request.ts';
-import { bareId } from '../canonical/tool-pairing.ts';
-import { likeness } from '../protocols/json/raw-json.ts';
+import { isObject, type JsonValue } from '../../canonical/json.ts';
+import type { Part, ToolCallPart } from '../../canonical/request.ts';
+import { bareId } from '../../canonical/tool-pairing.ts';
+import { likeness } from '../../protocols/json/raw-json.ts';
 
 export type TurnCall = Pick<ToolCallPart, 'id' | 'name' | 'arguments'>;
 
