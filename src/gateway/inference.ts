@@ -55,9 +55,11 @@ export async function infer(arrival: Arrival, exchange: Exchange, deps: GatewayD
     const lone = targets === resolution.targets ? resolution.lone : targets.length === 1;
     const { first, rest, refused } = buildFirst(targets, inbound, build);
     const { target } = first;
-    const expected = (): Expected => expectedOf(inbound, target, key.accountId, deps.usual);
-    const admission = await admit(store, key, config.tiers, deps, () => estimateOf(expected(), target));
-    const hold = admission.held && new RequestHold(admission.held, expected(), key.accountId, deps);
+    let expected: Expected | undefined;
+    const estimate = () =>
+      estimateOf((expected ??= expectedOf(inbound, target, key.accountId, deps.usual)), target);
+    const admission = await admit(store, key, config.tiers, deps, estimate);
+    const hold = admission.held && expected && new RequestHold(admission.held, expected, key.accountId, deps);
     inbound.release();
     references?.release();
     const admitted: Admitted = {

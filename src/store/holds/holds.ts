@@ -140,6 +140,14 @@ export interface HoldRow extends Estimate {
   lapsedAt: number | null;
 }
 
+export const SPENDING_MEMBERS = Object.keys(NOTHING_SPENT) as (keyof Spending)[];
+
+export function plus(a: Spending, b: Spending): Spending {
+  const sum = { ...a };
+  for (const member of SPENDING_MEMBERS) sum[member] += b[member];
+  return sum;
+}
+
 /** What the database has of an account, for some limits. */
 export interface Reading {
   /** Requests admitted in the window of each period. */
@@ -182,6 +190,16 @@ export function standingsOf(limits: readonly Limit[], reading: Reading, now: num
   });
 }
 
+/** Of an account that was read, else none. */
+export function standingsIn(
+  readings: ReadonlyMap<number, Reading>,
+  { accountId, limits }: Pick<Settlement, 'accountId' | 'limits'>,
+  now: number,
+): Standing[] {
+  const reading = readings.get(accountId);
+  return reading === undefined ? [] : standingsOf(limits, reading, now);
+}
+
 function spentOf({ kind, fresh }: Limit, sums: Spending): { spent: number; estimated: number } {
   if (kind === 'cost') return { spent: sums.cost, estimated: sums.estimatedCost };
   if (fresh === true) return { spent: sums.fresh, estimated: sums.estimatedFresh };
@@ -218,26 +236,29 @@ export class Tally {
   decide({ limits, tokens, cost }: HoldRequest, hold: number): HoldCount {
     const hour = hourOf(this.#now);
     const now = this.#now;
-    const before = this.standings(limits);
-    if (!before.every(hasRoom)) {
-      return { outcome: 'full', used: this.#before + this.#requests, hour, now, standings: before };
+    const standings = this.#standings(limits);
+    if (!standings.every(hasRoom)) {
+      return { outcome: 'full', used: this.#before + this.#requests, hour, now, standings };
     }
     this.#requests += 1;
     this.#tokens += tokens;
     this.#cost += cost;
+    for (const standing of standings) add(standing, 1, tokens, cost);
     const used = this.#before + this.#requests;
-    return { outcome: 'admitted', hold, used, hour, now, standings: this.standings(limits) };
+    return { outcome: 'admitted', hold, used, hour, now, standings };
   }
 
-  standings(limits: readonly Limit[]): Standing[] {
+  #standings(limits: readonly Limit[]): Standing[] {
     const standings = standingsOf(limits, this.#reading, this.#now);
-    for (const standing of standings) {
-      const { kind } = standing.limit;
-      if (kind === 'requests') standing.spent += this.#requests;
-      else standing.held += kind === 'tokens' ? this.#tokens : this.#cost;
-    }
+    for (const standing of standings) add(standing, this.#requests, this.#tokens, this.#cost);
     return standings;
   }
+}
+
+function add(standing: Standing, requests: number, tokens: number, cost: number): void {
+  const { kind } = standing.limit;
+  if (kind === 'requests') standing.spent += requests;
+  else standing.held += kind === 'tokens' ? tokens : cost;
 }
 
 /** Adds up the usage rows of the last windows, for a database that has no sums of them. `total`: the engine's sum without null. */

@@ -11,10 +11,12 @@ import {
   type HoldStore,
   lapsed,
   periodsOf,
+  plus,
   type Reading,
   type Settlement,
   spendingOf,
   type Standing,
+  standingsIn,
   standingsOf,
   Tally,
 } from '../../holds/holds.ts';
@@ -28,7 +30,6 @@ import {
   type KeyState,
   lockAccounts,
   NOW,
-  plus,
   type Question,
   questionStatements,
   SpendingWrites,
@@ -204,10 +205,7 @@ class Queue {
       spending.add(item.accountId, now, spendingOf(item));
       readings.set(item.accountId, settledReading(reading, row, item, now));
     }
-    const settled = settling.map(({ item: { accountId, limits } }) => {
-      const reading = readings.get(accountId);
-      return reading === undefined ? [] : standingsOf(limits, reading, now);
-    });
+    const settled = settling.map(({ item }) => standingsIn(readings, item, now));
     const tallies = new Map(
       [...readings].map(([accountId, reading]) => [accountId, new Tally(reading, now)]),
     );

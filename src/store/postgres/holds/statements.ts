@@ -6,19 +6,16 @@ import { LIMIT_KINDS } from '../../../tier.ts';
 import {
   type HoldRow,
   NOTHING_SPENT,
+  plus,
   type Reading,
   type Spending,
+  SPENDING_MEMBERS,
   SUM_OF_DAY,
   SUM_OF_HOUR,
 } from '../../holds/holds.ts';
 import { literal, type Row } from './own-client.ts';
 
 const SUMS = ['tokens', 'fresh', 'cost', 'estimated_tokens', 'estimated_fresh', 'estimated_cost', 'unpriced'];
-const MEMBERS = [
-  ...(['tokens', 'fresh', 'cost', 'estimatedTokens', 'estimatedFresh'] as const),
-  ...(['estimatedCost', 'unpriced'] as const),
-];
-
 export const NOW = '(extract(epoch FROM clock_timestamp()) * 1000)::bigint';
 
 /** Another process must not wait for one that was stopped. */
@@ -158,7 +155,9 @@ function readingOf(accountId: number, counts: Row[], held: Row[], granted: Row[]
   const own = (rows: Row[]): Row[] => rows.filter((row) => row['account_id'] === accountId);
   const sums = (row: Row): Spending => ({
     ...NOTHING_SPENT,
-    ...Object.fromEntries(MEMBERS.map((member, index) => [member, Number(row[SUMS[index] ?? ''] ?? 0)])),
+    ...Object.fromEntries(
+      SPENDING_MEMBERS.map((member, index) => [member, Number(row[SUMS[index] ?? ''] ?? 0)]),
+    ),
   });
   const amount = (kind: string): number =>
     Number(own(granted).find((row) => row['kind'] === kind)?.['amount'] ?? 0);
@@ -193,7 +192,7 @@ export class SpendingWrites {
     if (rows.length === 0) return [];
     const values = rows.map(
       ({ accountId, kind, start, sums }) =>
-        `(${[accountId, kind, start, ...MEMBERS.map((member) => sums[member])].join(', ')})`,
+        `(${[accountId, kind, start, ...SPENDING_MEMBERS.map((member) => sums[member])].join(', ')})`,
     );
     return [
       `INSERT INTO spending (account_id, kind, start, ${SUMS.join(', ')}) VALUES ${values.join(', ')} ${ADD_SPENDING}`,
@@ -204,9 +203,3 @@ export class SpendingWrites {
 /** Of two rows with the same key. */
 export const ADD_SPENDING = `ON CONFLICT (account_id, kind, start) DO UPDATE SET
   ${SUMS.map((name) => `${name} = spending.${name} + excluded.${name}`).join(', ')}`;
-
-export function plus(a: Spending, b: Spending): Spending {
-  const sum = { ...a };
-  for (const member of MEMBERS) sum[member] += b[member];
-  return sum;
-}

@@ -8,8 +8,12 @@ import {
   type HoldRow,
   type HoldStore,
   lapsed,
+  plus,
+  type Reading,
   type Settlement,
+  type Spending,
   type Standing,
+  standingsIn,
   SUM_OF_DAY,
   SUM_OF_HOUR,
   SUMS_KEPT_MS,
@@ -17,6 +21,7 @@ import {
 } from '../../holds/holds.ts';
 import type { Limit } from '../../../tier.ts';
 import { DAY_MS } from '../../../clock.ts';
+import { existing } from '../../rows.ts';
 import type { Connection } from '../connection.ts';
 import type { Db } from '../driver.ts';
 import { type Ledger, prepareLedger } from './ledger.ts';
@@ -43,24 +48,57 @@ const LAPSED_KEPT_MS = DAY_MS;
 
 export function prepareHolds(db: Db) {
   const ledger = prepareLedger(db);
+  return {
+    ledger,
+    holdAndSettle: prepareTurn(db, ledger),
+    leases: prepareLeases(db, ledger),
+    ...prepareRemoval(db),
+  };
+}
+
+/** What one turn of the event loop asks: each account is written once and read once. */
+function prepareTurn(db: Db, ledger: Ledger) {
   const count = db.prepare<[account: number, hour: number, requests: number]>(
     `INSERT INTO hours (account_id, hour, requests) VALUES (?, ?, ?)
      ON CONFLICT DO UPDATE SET requests = requests + excluded.requests`,
   );
 
-  /** Settlements come first. The latest time counts for all of a turn. */
-  function countAll(holder: number, asked: readonly Asked[]): HoldCount[] {
-    const now = asked.reduce((latest, each) => Math.max(latest, each.now), 0);
+  /** Settlements come first; the latest time counts for all. */
+  const work = db.transaction(
+    (holder: number, settled: readonly Settled[], asked: readonly Asked[]): Done => {
+      const now = Math.max(...settled.map((each) => each.now), ...asked.map((each) => each.now));
+      settleAll(holder, settled, now);
+      const readings = readAll(ledger, settled, asked, now);
+      return {
+        settled: settled.map(({ settlement }) => standingsIn(readings, settlement, now)),
+        counted: countAll(holder, asked, readings, now),
+      };
+    },
+  );
+
+  function settleAll(holder: number, settled: readonly Settled[], now: number): void {
+    const sums = new Map<number, Spending>();
+    for (const { settlement } of settled) {
+      const { accountId } = settlement;
+      const spent = ledger.settle(holder, settlement);
+      const before = sums.get(accountId);
+      if (spent !== undefined) sums.set(accountId, before === undefined ? spent : plus(before, spent));
+    }
+    for (const [accountId, sum] of sums) ledger.spend(accountId, now, sum);
+  }
+
+  function countAll(
+    holder: number,
+    asked: readonly Asked[],
+    readings: ReadonlyMap<number, Reading>,
+    now: number,
+  ): HoldCount[] {
     const tallies = new Map<number, Tally>();
     const counts = asked.map(({ request, number }) => {
       const { accountId } = request.key;
       let tally = tallies.get(accountId);
-      if (tally === undefined) {
-        const limits = asked.flatMap((each) =>
-          each.request.key.accountId === accountId ? each.request.limits : [],
-        );
-        tallies.set(accountId, (tally = new Tally(ledger.read(accountId, limits, now), now)));
-      }
+      if (tally === undefined)
+        tallies.set(accountId, (tally = new Tally(existing(readings.get(accountId)), now)));
       const decided = tally.decide(request, number);
       if (decided.outcome === 'admitted')
         ledger.hold(accountId, holder, number, now, request.tokens, request.cost);
@@ -71,25 +109,29 @@ export function prepareHolds(db: Db) {
     return counts;
   }
 
-  const work = db.transaction(
-    (holder: number, settled: readonly Settled[], asked: readonly Asked[]): Done => {
-      for (const { settlement, now } of settled) ledger.settle(holder, settlement, now);
-      return {
-        settled: settled.map(({ settlement: { accountId, limits }, now }) =>
-          limits.length === 0 ? [] : ledger.standings(accountId, limits, now),
-        ),
-        counted: asked.length === 0 ? [] : countAll(holder, asked),
-      };
-    },
-  );
-  return {
-    ledger,
-    // `immediate` takes the write lock at the start: a transaction that reads first would fail instead of waiting.
-    holdAndSettle: (holder: number, settled: readonly Settled[], asked: readonly Asked[]): Done =>
-      work.immediate(holder, settled, asked),
-    leases: prepareLeases(db, ledger),
-    ...prepareRemoval(db),
+  // `immediate` takes the write lock at the start: a transaction that reads first would fail instead of waiting.
+  return (holder: number, settled: readonly Settled[], asked: readonly Asked[]): Done =>
+    work.immediate(holder, settled, asked);
+}
+
+function readAll(
+  ledger: Ledger,
+  settled: readonly Settled[],
+  asked: readonly Asked[],
+  now: number,
+): ReadonlyMap<number, Reading> {
+  const wanted = new Map<number, Set<Limit>>();
+  const want = (accountId: number, limits: readonly Limit[]): void => {
+    let all = wanted.get(accountId);
+    if (all === undefined) wanted.set(accountId, (all = new Set()));
+    for (const limit of limits) all.add(limit);
   };
+  for (const { settlement } of settled)
+    if (settlement.limits.length > 0) want(settlement.accountId, settlement.limits);
+  for (const { request } of asked) want(request.key.accountId, request.limits);
+  const read = ([accountId, limits]: [number, Set<Limit>]) =>
+    [accountId, ledger.read(accountId, [...limits], now)] as const;
+  return new Map([...wanted].map(read));
 }
 
 function prepareRemoval(db: Db) {
@@ -135,12 +177,13 @@ function prepareLeases(db: Db, ledger: Ledger) {
   const forget = db.prepare<[before: number]>('DELETE FROM holds WHERE lapsed_at < ?');
 
   const renewOwn = db.transaction(
-    (holder: Holder, until: number, upTo: number, live: ReadonlySet<number>, now: number): void => {
+    (holder: Holder, until: number, upTo: number, live: ReadonlySet<number>): void => {
       renew.run(holder.id, holder.address, holder.pid, until);
       for (const { accountId, number } of own.all(holder.id, upTo)) {
         if (live.has(number)) continue;
         const nothing = { tokens: 0, fresh: 0, cost: 0, estimated: false, unpriced: false, limits: [] };
-        ledger.settle(holder.id, { hold: number, accountId, ...nothing }, now);
+        const settlement = { hold: number, accountId, ...nothing };
+        ledger.settle(holder.id, settlement);
       }
     },
   );
@@ -188,8 +231,7 @@ export function createHolds(
     async renew(holder, leaseMs, { upTo, live }) {
       const own = await leases();
       await own.run(({ holds }) => {
-        const now = clock.now();
-        holds.leases.renew(holder, now + leaseMs, upTo, live, now);
+        holds.leases.renew(holder, clock.now() + leaseMs, upTo, live);
       });
     },
     releaseDead: (isGone) =>
@@ -223,7 +265,8 @@ interface Waiting<Item, Result> {
   reject: (error: unknown) => void;
 }
 
-/** What is asked in one turn of the event loop is done at its end, in one transaction. No promise resolves before the commit. */
+/** What is asked in one turn of the event loop is done at its end, in one transaction: settlements come while sockets are read, requests
+ *  behind that. No promise resolves before the commit. */
 function createQueue(connection: HoldsConnection, holder: number): Pick<HoldEngine, 'hold' | 'settle'> {
   let settlements: Waiting<Settled, Standing[]>[] = [];
   let requests: Waiting<Asked, HoldCount>[] = [];
@@ -252,7 +295,7 @@ function createQueue(connection: HoldsConnection, holder: number): Pick<HoldEngi
   }
 
   function schedule(): void {
-    if (settlements.length + requests.length === 1) process.nextTick(() => void flush());
+    if (settlements.length + requests.length === 1) setImmediate(() => void flush());
   }
 
   return {

@@ -10,6 +10,7 @@ import {
   type Reading,
   type Settlement,
   type Spending,
+  SPENDING_MEMBERS,
   spendingOf,
   type Standing,
   standingsOf,
@@ -20,8 +21,6 @@ import {
 import type { Db } from '../driver.ts';
 
 const SUMS = ['tokens', 'fresh', 'cost', 'estimated_tokens', 'estimated_fresh', 'estimated_cost', 'unpriced'];
-const MEMBERS = ['tokens', 'fresh', 'cost', 'estimatedTokens', 'estimatedFresh', 'estimatedCost', 'unpriced'];
-
 type HoldValues = [account: number, holder: number, number: number, at: number, tokens: number, cost: number];
 type SumValues = [number, number, number, number, number, number, number];
 
@@ -34,7 +33,7 @@ function prepareReading(db: Db): Read {
     )
     .pluck();
   const spentIn = db.prepare<[account: number, kind: number, start: number, end: number], Spending>(
-    `SELECT ${SUMS.map((name, index) => `coalesce(sum(${name}), 0) AS ${MEMBERS[index]}`).join(', ')}
+    `SELECT ${SUMS.map((name, index) => `coalesce(sum(${name}), 0) AS ${SPENDING_MEMBERS[index]}`).join(', ')}
      FROM spending WHERE account_id = ? AND kind = ? AND start >= ? AND start < ?`,
   );
   const heldBy = db.prepare<[account: number], Estimate>(
@@ -80,27 +79,28 @@ export function prepareLedger(db: Db) {
      FROM holds WHERE account_id = ? AND holder = ? AND number = ?`,
   );
   const remove = db.prepare<[account: number, holder: number, number: number]>(
+    'DELETE FROM holds WHERE account_id = ? AND holder = ? AND number = ? AND lapsed_at IS NULL',
+  );
+  const forget = db.prepare<[account: number, holder: number, number: number]>(
     'DELETE FROM holds WHERE account_id = ? AND holder = ? AND number = ?',
   );
-
   /** Adds to the sums of the hour and of the day. */
   function spend(accountId: number, at: number, sums: Spending): void {
-    const values: SumValues = [
-      ...([sums.tokens, sums.fresh, sums.cost] as const),
-      ...([sums.estimatedTokens, sums.estimatedFresh, sums.estimatedCost, sums.unpriced] as const),
-    ];
+    const values = SPENDING_MEMBERS.map((member) => sums[member]) as SumValues;
     add.run(accountId, SUM_OF_HOUR, windowOf('hour', at).start, ...values);
     add.run(accountId, SUM_OF_DAY, windowOf('day', at).start, ...values);
   }
 
-  /** Once: without its hold, it was settled already. */
-  function settle(holder: number, settlement: Settlement, now: number): void {
+  /** Gives what is to be spent for it now. Once: without its hold, it was settled already. */
+  function settle(holder: number, settlement: Settlement): Spending | undefined {
     const { accountId, hold: number } = settlement;
-    const row = find.get(accountId, holder, number);
-    if (row === undefined) return;
-    remove.run(accountId, holder, number);
-    if (row.lapsedAt !== null) spend(accountId, row.lapsedAt, lapsed(row, -1));
-    spend(accountId, now, spendingOf(settlement));
+    if (remove.run(accountId, holder, number).changes === 0) {
+      const row = find.get(accountId, holder, number);
+      if (row === undefined || row.lapsedAt === null) return undefined;
+      forget.run(accountId, holder, number);
+      spend(accountId, row.lapsedAt, lapsed(row, -1));
+    }
+    return spendingOf(settlement);
   }
 
   return {
