@@ -33,7 +33,7 @@ export function createAdopter({
     health: (key, value) => routing.health.adopt(key, value as SharedHealth),
     keys: (id, value) => routing.keys.adopt(id, value as SharedHealth),
     lessons: (_, value) => routing.lessons.adopt(value as Lesson),
-    affinity: (lane, value) => routing.adoptAffinity(lane, value as LastTarget),
+    affinity: (lane, value) => routing.affinity.adopt(lane, value as LastTarget),
     beginnings: (begun, value) => beginnings.adopt(begun, value as SharedBeginning),
     lanes: (_, value) => cacheMisses.adopt(value as SharedRequest),
     models: (key, value) => void routing.setDiscovered(key, value as string[]),

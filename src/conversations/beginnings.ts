@@ -44,6 +44,8 @@ export function createBeginnings(
   return {
     slotOf(begun, now) {
       const before = known.get(begun);
+      if (before !== undefined && now - before.lastAt < REFRESH_MS && now >= before.lastAt)
+        return before.slot;
       const goesOn = before !== undefined && now - before.lastAt < PAUSE_MS;
       const slot = goesOn ? before.slot : slotAt(now);
       const isTold = goesOn && now - before.sharedAt < SHARE_MS;
@@ -58,6 +60,8 @@ export function createBeginnings(
   };
 }
 
+/** A request that follows so soon changes nothing. */
+const REFRESH_MS = 10_000;
 /** How often the other workers hear that a conversation continues. */
 const SHARE_MS = PAUSE_MS / 6;
 

@@ -107,7 +107,7 @@ export interface InFlightLimit {
 export interface GatewayDeps {
   /** A change of the file replaces the configuration; a request reads it once. */
   current: { readonly config: Config };
-  store: KeyStore & AdmissionStore & HoldStore & Pick<UsageStore, 'totalsBy' | 'rowTotals'>;
+  store: KeyStore & AdmissionStore & HoldStore & Pick<UsageStore, 'totalsBy' | 'rowTotals' | 'listRequests'>;
   usual: UsualOutputs;
   /** What accounts may ask for again, and what is sealed for them. */
   items: SealedItems;

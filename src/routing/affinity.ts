@@ -24,6 +24,8 @@ export interface Affinity {
   /** Of the name that is asked for, else of another. */
   recall(of: Answered): LastTarget | undefined;
   remember(of: Answered, target: Target): void;
+  /** Whether nothing is known of the agent and its conversation. */
+  isNew(of: Answered): boolean;
   /** What another worker remembers. */
   adopt(lane: string, last: LastTarget): void;
 }
@@ -64,6 +66,7 @@ export function createAffinity(onChange?: AffinityListener, most = MOST_LANES): 
       const last = { asked: model, key, family };
       if (keep(lane, last)) onChange?.(lane, last);
     },
+    isNew: ({ identity }) => identity !== undefined && !lanes.has(laneOf(identity)),
     adopt(lane, last) {
       keep(lane, last);
     },

@@ -23,6 +23,8 @@ export interface Routing {
   readonly health: Health;
   /** What refusals taught of targets. */
   readonly lessons: Lessons;
+  /** Which target answered a conversation last. */
+  readonly affinity: Affinity;
   /** Of providers with several. */
   readonly keys: ProviderKeys;
   /** Throws GatewayError `model_not_found` (400), `forbidden_model` (403), `invalid_request` (400: no target fits) or
@@ -30,8 +32,8 @@ export interface Routing {
   resolve(query: RoutingQuery): Resolution;
   /** This target answered: the conversation stays with it while it is healthy. */
   remember(query: RoutingQuery, target: Target): void;
-  /** Another worker was answered by this target. */
-  adoptAffinity: Affinity['adopt'];
+  /** Those of a name, in the configured order. */
+  targetsOf(name: string): readonly Target[];
   /** Every name that this key may use. */
   models(allowed: readonly string[] | null): ModelEntry[];
   /** Any name that resolves to a target that this key may use. */
@@ -102,12 +104,13 @@ export function createRouting(options: RoutingOptions): Routing {
     health,
     lessons,
     keys,
+    affinity,
     resolve: (query) => resolve(query, names, affinity, health),
     remember(query, target) {
       // A name with one target leaves no choice, so its conversation need not be recognised.
       if ((names.catalog.find(query.model)?.targets.length ?? 0) > 1) affinity.remember(query, target);
     },
-    adoptAffinity: (lane, last) => affinity.adopt(lane, last),
+    targetsOf: (name) => names.catalog.find(name)?.targets ?? [],
     models: (allowed) => names.listing.models(allowed),
     model: (name, allowed) => names.listing.model(name, allowed),
     unknown: (name, allowed) => unknownName(name, allowed, names),

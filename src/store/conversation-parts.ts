@@ -83,7 +83,7 @@ const SUMS: Readonly<
 };
 
 /** Behind all ids that begin with the text: no character of base62 stands behind it. */
-export function endOf(prefix: string): string {
+function endOf(prefix: string): string {
   return `${prefix}{`;
 }
 
@@ -91,7 +91,8 @@ export function conversationParts(
   { since, accountId, label, prefix, limit }: ConversationQuery,
   add: (value: string | number) => string,
 ): string {
-  const conditions = ['conversation IS NOT NULL'];
+  const conditions = ['at IS NOT NULL'];
+  // A condition on the conversation would draw SQLite to its index, away from that of times.
   if (since !== undefined) conditions.push(`at >= ${add(since)}`);
   if (accountId !== undefined) conditions.push(`account_id = ${add(accountId)}`);
   if (label !== undefined) conditions.push(`label = ${add(label)}`);
@@ -103,7 +104,7 @@ export function conversationParts(
   return `
     WITH chosen AS (
       SELECT conversation FROM usage WHERE ${conditions.join(' AND ')}
-      GROUP BY conversation ORDER BY max(at) DESC LIMIT ${add(limit)}
+      GROUP BY conversation HAVING min(conversation) IS NOT NULL ORDER BY max(at) DESC LIMIT ${add(limit)}
     )
     SELECT conversation, (SELECT name FROM accounts WHERE id = account_id) AS account, ${[...named, ...sums].join(', ')}
     FROM usage WHERE conversation IN (SELECT conversation FROM chosen)

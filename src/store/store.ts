@@ -95,7 +95,7 @@ export interface RequestQuery extends RequestWindow {
   model?: string | undefined;
   /** Only requests that were not fully answered. */
   errors?: boolean | undefined;
-  /** A conversation's id or its beginning. */
+  /** The whole id: the index of conversations has its rows in their order. */
   conversation?: string | undefined;
   /** Only requests that read anew what a cache had. */
   missed?: boolean | undefined;

@@ -213,7 +213,7 @@ describe('one conversation', () => {
       agent: string;
     }[];
     expect(rows.map(({ id }) => id)).toEqual(['req_1', 'req_2', 'req_3', 'req_4', 'req_5', 'req_6']);
-    expect(await shell.run('requests --conversation no!')).toMatchObject({ code: 2 });
+    expect(await shell.run('requests --conversation no!')).toMatchObject({ code: 1, stdout: '' });
   });
 });
 

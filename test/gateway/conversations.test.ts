@@ -4,6 +4,7 @@ import { readRequestRows } from './rows.ts';
 import { ask, type Question } from '../helpers/ask.ts';
 import { gateway, provider, type TestGateway } from '../helpers/gateway.ts';
 import { scriptedProvider } from '../helpers/scripted-provider.ts';
+import { temporaryFile } from '../store/support.ts';
 import { wholeOf } from './wire.ts';
 
 const SESSION = '2afbfa1b-5163-4ef7-9012-b5d0f8af0935';
@@ -122,5 +123,31 @@ describe('the key of the prompt cache', () => {
     for (const got of await bodies('own chat', [{ headers }, { protocol: 'messages', headers }])) {
       expect(got).not.toHaveProperty('prompt_cache_key');
     }
+  });
+});
+
+describe('a conversation stays with the target that answered it', () => {
+  const headers = { 'x-session-id': SESSION };
+
+  it('on every gateway of the database, and after a restart', async () => {
+    const [one, two] = [await scriptedProvider(), await scriptedProvider()];
+    two.playAlways({ body: wholeOf('chat', 'two') });
+    const providers = {
+      one: provider(`${one.url}/v1`, 'chat', ['m']),
+      two: provider(`${two.url}/v1`, 'chat', ['m']),
+    };
+    const folder = temporaryFile();
+    const config = { database: folder, providers, routes: { r: ['one/m', 'two/m'] } };
+    const first = await gateway({ config });
+    one.play({ status: 500, body: {} });
+    expect(await ask(first, { model: 'r', headers })).toMatchObject({ content: 'two' });
+    await readRequestRows(first, 1);
+    one.playAlways({ body: wholeOf('chat', 'one') });
+    const second = await gateway({ config });
+    const to = { url: second.url, key: first.key };
+    expect(await ask(to, { model: 'r', headers })).toMatchObject({ content: 'two' });
+    expect(await ask(to, { model: 'r', headers: { 'x-session-id': 'another' } })).toMatchObject({
+      content: 'one',
+    });
   });
 });

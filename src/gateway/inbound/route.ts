@@ -120,7 +120,7 @@ export async function route(
   inbound: Inbound,
   asking: Asking,
   cancellation: Cancellation,
-  deps: Pick<GatewayDeps, 'routing' | 'clock' | 'learn' | 'items' | 'log' | 'current'>,
+  deps: Pick<GatewayDeps, 'routing' | 'clock' | 'learn' | 'store' | 'items' | 'log' | 'current'>,
 ): Promise<Route> {
   const query = routingQuery(inbound, asking);
   const resolution = await resolveTargets(query, cancellation, deps);
@@ -137,13 +137,37 @@ export async function route(
 async function resolveTargets(
   query: RoutingQuery,
   cancellation: Cancellation,
-  { routing, clock, learn }: Pick<GatewayDeps, 'routing' | 'clock' | 'learn'>,
+  deps: Pick<GatewayDeps, 'routing' | 'clock' | 'learn' | 'store'>,
 ): Promise<Resolution> {
+  const { routing, clock, learn } = deps;
   await learn(query.model);
+  if (routing.targetsOf(query.model).length > 1 && routing.affinity.isNew(query)) {
+    await recallAnswers(query, deps);
+  }
   const resolution = routing.resolve(query);
   if (resolution.waitMs === undefined) return resolution;
   await pause(resolution.waitMs, cancellation, clock);
   return routing.resolve(query);
+}
+
+/** Rows of a conversation that are read: its agents and models take turns. */
+const MOST_ROWS = 20;
+
+/** Which targets answered the conversation when another gateway on the database served it, or this one before its start. */
+async function recallAnswers(
+  query: RoutingQuery,
+  { routing, store }: Pick<GatewayDeps, 'routing' | 'store'>,
+): Promise<void> {
+  const { identity } = query;
+  if (identity === undefined) return;
+  const { conversation, agent } = identity;
+  // Where the database is away, the request goes on without.
+  const rows = await store.listRequests({ conversation, limit: MOST_ROWS }).catch(() => []);
+  for (const { agent: of, provider, model, modelAsked, error } of rows.reverse()) {
+    if (of !== agent || provider === null || error !== null) continue;
+    const target = routing.targetsOf(modelAsked).find(({ key }) => key === `${provider}/${model ?? ''}`);
+    if (target !== undefined) routing.affinity.remember({ identity, model: modelAsked }, target);
+  }
 }
 
 function pause(ms: number, cancellation: Cancellation, clock: Clock): Promise<void> {

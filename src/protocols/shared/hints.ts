@@ -38,8 +38,13 @@ export function beginningOf(before: string, messages: JsonValue | undefined): st
   const list = Array.isArray(messages) ? messages : [];
   let text = before;
   for (const message of list) {
-    text += JSON.stringify(message);
-    if (isObject(message) && message.role === 'user') return text;
+    const { role, content } = isObject(message) ? message : {};
+    // Most messages are a text: written as one, it is hashed sooner.
+    text +=
+      typeof role === 'string' && typeof content === 'string'
+        ? `\n${role} ${content}`
+        : JSON.stringify(message);
+    if (role === 'user') return text;
   }
   // Without a user message, none belongs to the beginning for certain.
   return before;

@@ -1,9 +1,8 @@
 // `gateway conversations`: what each conversation cost, and one of them with its sub-agents, tasks and cache misses.
 import type { Command } from 'commander';
 import { conversationsJson, oneConversationJson } from '../../../accounts/conversation-report.ts';
-import { CliError } from '../../../cli-error.ts';
 import { HOUR_MS } from '../../../clock.ts';
-import { readConversationId } from '../../../conversations/names.ts';
+import { findConversation } from '../../args/find-conversation.ts';
 import type { StoreReader } from '../../../store/reader.ts';
 import { parseLimit, parseSince } from '../../args/values.ts';
 import type { Context } from '../../context.ts';
@@ -70,26 +69,11 @@ async function idOf(name: string, store: StoreReader): Promise<number> {
   return account.id;
 }
 
-/** Ids that an error names. */
-const MOST_NAMED = 3;
 /** Requests of one conversation that are read one by one, the last ones. */
 const MOST_ROWS = 10_000;
 
 async function showOne(text: string, options: Options, store: StoreReader, context: Context): Promise<void> {
-  const prefix = readConversationId(text.trim());
-  const parts = prefix === undefined ? [] : await store.conversationParts({ prefix, limit: MOST_NAMED + 1 });
-  const ids = [...new Set(parts.map(({ conversation }) => conversation))];
-  const [id] = ids;
-  if (id === undefined) {
-    const how = 'see: gateway conversations';
-    throw new CliError(`no conversation's id begins with ${JSON.stringify(text)}; ${how}`);
-  }
-  if (ids.length > 1) {
-    const some = ids.slice(0, MOST_NAMED).join(', ');
-    throw new CliError(
-      `several conversations begin with ${JSON.stringify(text)}: ${some}; give more of the id`,
-    );
-  }
+  const { id, parts } = await findConversation(text, store);
   const rows = await store.listRequests({ conversation: id, limit: MOST_ROWS });
   const found = oneConversationJson(parts, rows.reverse());
   if (options.json) {

@@ -27,7 +27,7 @@ export function isWanted(
   return (
     (account === undefined || request.account === account) &&
     (model === undefined || [asked, answered, `${provider ?? ''}/${answered ?? ''}`].includes(model)) &&
-    (conversation === undefined || request.conversation?.startsWith(conversation) === true) &&
+    (conversation === undefined || request.conversation?.includes(conversation) === true) &&
     (since === undefined || Date.parse(request.at) >= since) &&
     (errors !== true || request.error !== null) &&
     (errors === true || !request.refused)

@@ -1,9 +1,8 @@
 // `gateway requests`: the last requests, or one by its id: its attempts, why targets were passed over, what was left out.
-import { InvalidArgumentError, type Command } from 'commander';
+import type { Command } from 'commander';
 import { requestJson, type RequestJson } from '../../../accounts/request-json.ts';
 import type { Config } from '../../../config/config.ts';
 import type { RunningGateway } from '../../../control/client.ts';
-import { readConversationId } from '../../../conversations/names.ts';
 import { readRequestId } from '../../../ids.ts';
 import type { StoreReader } from '../../../store/reader.ts';
 import type { RequestQuery } from '../../../store/store.ts';
@@ -15,6 +14,7 @@ import { say } from '../../ui/lines.ts';
 import { createStyle, printJson, printLines, widthOf, zoneOf } from '../../ui/style.ts';
 import type { RequestOptions } from './follow.ts';
 import { withReadStore } from '../../database.ts';
+import { findConversation } from '../../args/find-conversation.ts';
 import { unknownAccount } from '../../ui/sentences.ts';
 
 const DEFAULT_LIMIT = 20;
@@ -27,11 +27,7 @@ export function defineRequests(requests: Command, context: Context): void {
     .option('--errors', 'only requests that were not fully answered')
     .option('--account <name>', 'only this account (default: all)')
     .option('--model <name>', 'only this model: as asked for, or as it answered (default: all)')
-    .option(
-      '--conversation <id>',
-      'only this conversation: its id, or the beginning of it (default: all)',
-      parseConversation,
-    )
+    .option('--conversation <id>', 'only this conversation: its id, or the beginning of it (default: all)')
     .option(
       '--since <when>',
       'a duration (2h, 7d) or an ISO date or time (default: all that is stored)',
@@ -49,12 +45,6 @@ export function defineRequests(requests: Command, context: Context): void {
         else await showLast(options, store, config, context);
       }),
     );
-}
-
-function parseConversation(text: string): string {
-  const id = readConversationId(text);
-  if (id === undefined) throw new InvalidArgumentError('Ids are shown by gateway conversations.');
-  return id;
 }
 
 async function showLast(
@@ -81,7 +71,8 @@ async function queryOf(
   { limit, errors, account, model, conversation, since }: RequestOptions,
   store: StoreReader,
 ) {
-  const query: RequestQuery = { limit, errors, model, conversation, since };
+  const query: RequestQuery = { limit, errors, model, since };
+  if (conversation !== undefined) query.conversation = (await findConversation(conversation, store)).id;
   if (account !== undefined) {
     const found = await store.findAccount(account);
     if (found === undefined) throw await unknownAccount(store, account);

@@ -9,7 +9,6 @@ import type {
 } from '../../store.ts';
 import {
   conversationParts,
-  endOf,
   type ConversationPart,
   type ConversationQuery,
 } from '../../conversation-parts.ts';
@@ -33,9 +32,7 @@ function conditionsOf(filters: Filters, add: (value: Value) => string): string[]
   }
   if (errors === true) conditions.push('error IS NOT NULL');
   if (missed === true) conditions.push('cache_miss IS NOT NULL');
-  if (conversation !== undefined) {
-    conditions.push(`conversation >= ${add(conversation)}`, `conversation < ${add(endOf(conversation))}`);
-  }
+  if (conversation !== undefined) conditions.push(`conversation = ${add(conversation)}`);
   return conditions;
 }
 

@@ -11,7 +11,6 @@ import type {
 } from '../../store.ts';
 import {
   conversationParts,
-  endOf,
   type ConversationPart,
   type ConversationQuery,
 } from '../../conversation-parts.ts';
@@ -36,7 +35,7 @@ const FILTERS = {
   accountId: 'account_id = @accountId',
   model: "(model_asked = @model OR model = @model OR provider || '/' || model = @model)",
   errors: 'error IS NOT NULL',
-  conversation: 'conversation >= @conversation AND conversation < @conversationEnd',
+  conversation: 'conversation = @conversation',
   missed: 'cache_miss IS NOT NULL',
 } as const satisfies Record<Exclude<keyof RequestQuery, 'limit'>, string>;
 
@@ -62,7 +61,7 @@ function valuesOf({
     ...(downTo !== undefined && { downToAt: downTo.at, downToId: downTo.rowId }),
     ...(accountId !== undefined && { accountId }),
     ...(model !== undefined && { model }),
-    ...(conversation !== undefined && { conversation, conversationEnd: endOf(conversation) }),
+    ...(conversation !== undefined && { conversation }),
   };
 }
 

@@ -1,0 +1,25 @@
+// The conversation that a person names by the beginning of its id.
+import { CliError } from '../../cli-error.ts';
+import { readConversationId } from '../../conversations/names.ts';
+import type { ConversationPart } from '../../store/conversation-parts.ts';
+import type { StoreReader } from '../../store/reader.ts';
+
+/** Ids that an error names. */
+const MOST_NAMED = 3;
+
+/** Throws CliError if there is none, or several. */
+export async function findConversation(
+  text: string,
+  store: Pick<StoreReader, 'conversationParts'>,
+): Promise<{ id: string; parts: ConversationPart[] }> {
+  const prefix = readConversationId(text.trim());
+  const parts = prefix === undefined ? [] : await store.conversationParts({ prefix, limit: MOST_NAMED + 1 });
+  const ids = [...new Set(parts.map(({ conversation }) => conversation))];
+  const [id] = ids;
+  const shown = JSON.stringify(text);
+  if (id === undefined)
+    throw new CliError(`no conversation's id begins with ${shown}; see: gateway conversations`);
+  if (ids.length === 1) return { id, parts };
+  const some = ids.slice(0, MOST_NAMED).join(', ');
+  throw new CliError(`several conversations begin with ${shown}: ${some}; give more of the id`);
+}
