@@ -11,11 +11,6 @@ import { infer } from './inference.ts';
 
 const LONGEST_KEY = 255;
 
-export function idempotencyKey({ headers }: Pick<Exchange, 'headers'>): string | undefined {
-  const key = headers['idempotency-key'];
-  return key === undefined || key === '' ? undefined : String(key);
-}
-
 /** As `infer`, of a request with this key. */
 export async function inferOnce(
   key: string,

@@ -4,7 +4,7 @@ import { didYouMean } from '../config/did-you-mean.ts';
 import { GatewayError } from '../errors.ts';
 import { countTokens } from '../gateway/count-tokens.ts';
 import type { Exchange, GatewayDeps, Site } from '../gateway/exchange.ts';
-import { idempotencyKey, inferOnce } from '../gateway/idempotency.ts';
+import { inferOnce } from '../gateway/idempotency.ts';
 import { infer } from '../gateway/inference.ts';
 import type { Protocol } from '../protocols/interface/protocol.ts';
 import { pathReader, servedPath, type Endpoint, type PathValues } from '../protocols/interface/endpoint.ts';
@@ -141,8 +141,10 @@ export function answer(
   switch (route.name) {
     case 'generate':
     case 'relay': {
-      const key = idempotencyKey(exchange);
-      return key === undefined ? infer(route, exchange, deps) : inferOnce(key, route, exchange, deps);
+      const key = exchange.headers['idempotency-key'];
+      return key === undefined || key === ''
+        ? infer(route, exchange, deps)
+        : inferOnce(String(key), route, exchange, deps);
     }
     case 'count':
       return countTokens(route, exchange, deps);

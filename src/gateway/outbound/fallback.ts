@@ -102,7 +102,7 @@ function begin(
   const health = asking.deps.routing.health.begin(target.key, lone);
   if (health === undefined) return passOver(target, 'it is failing, and another request tries it', asking);
   asking.trace.attempts = asking.failed.length + 1;
-  const key = asking.deps.routing.keys.use(target);
+  const key = target.provider.apiKeys === undefined ? undefined : asking.deps.routing.keys.use(target);
   return ask(key === undefined ? request : keyed(request, key), health, asking);
 }
 
