@@ -301,7 +301,7 @@ export async function execute(argv: readonly string[], given: Context): Promise<
 }
 
 /** Options of `run` and of the program. */
-const WITH_VALUE = new Set(['--config', '--database', '--model']);
+const WITH_VALUE = new Set(['--config', '--database', '--label', '--model']);
 
 /** `gateway run [OPTIONS] TOOL [ARGS…]`: the words after the tool are the tool's. A `--` before it keeps commander from reading them. */
 export function guardToolWords(argv: readonly string[]): string[] {

@@ -242,6 +242,16 @@ describe('a tool', () => {
     expect(env).toMatchObject({ ANTHROPIC_MODEL: 'up/m' });
   });
 
+  it('has its requests under the label of its key, cut to 64 characters', async () => {
+    const { command, start } = await place();
+    const ran = await finish(start(['--label', `pr-123${'x'.repeat(70)}`, 'claude', 'ask']));
+    expect(ran.code, ran.stderr).toBe(0);
+    const { stdout } = await command('usage', '--by', 'label', '--json');
+    expect(JSON.parse(stdout)).toMatchObject([
+      { by: [{ label: `pr-123${'x'.repeat(58)}`, totals: { requests: 1 } }] },
+    ]);
+  });
+
   it('that a signal ends, ends the command with the same signal', async () => {
     const { start, keys } = await place();
     expect(await finish(start(['claude', 'die']))).toMatchObject({ code: null, signal: 'SIGKILL' });
