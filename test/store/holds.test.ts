@@ -7,10 +7,10 @@ import type { Period } from '../../src/calendar.ts';
 import type { Limit, LimitKind } from '../../src/tier.ts';
 import { openStore } from '../../src/store/open.ts';
 import type { HoldCount, Standing } from '../../src/store/holds/holds.ts';
-import type { Key, Store, StoredRecord } from '../../src/store/store.ts';
+import { type Key, type Store, StoreError, type StoredRecord } from '../../src/store/store.ts';
 import { manualClock, type ManualClock } from '../helpers/clock.ts';
-import { settableClock, temporaryDatabase } from '../helpers/postgres.ts';
-import { newKey, temporaryFile, usageRow } from './support.ts';
+import { createDatabase, settableClock, startServer, temporaryDatabase } from '../helpers/postgres.ts';
+import { newKey, openedSoon, temporaryFile, usageRow } from './support.ts';
 
 /** A Thursday. */
 const NOW = Date.parse('2026-11-26T14:20:00Z');
@@ -446,4 +446,27 @@ describe('postgres', () => {
     await store.removeAccount('alice');
     expect(await hold()).toEqual({ outcome: 'key_ended' });
   });
+
+  it('P46: settles what ended while the server was away when it is back, once, and admits nothing meanwhile', async () => {
+    const server = await startServer();
+    onTestFinished(() => server.remove());
+    const database = await createDatabase(server.url);
+    const store = await openedSoon(database.url);
+    onTestFinished(() => store.close());
+    const key = await store.createKey(newKey());
+    const limits = [limit('cost', 'month', 1_000_000)];
+    const ask = () => store.hold({ key, limits, tokens: 10, cost: 10 }, 0);
+    const holds = (await Promise.all(Array.from({ length: 40 }, ask))).map(numberOf);
+    const early = holds.splice(0, 10).map((hold) => store.settle(taken(hold, key.accountId, 3), 0));
+    server.stop('immediate');
+    await Promise.all(early);
+    await expect(ask()).rejects.toThrow(StoreError);
+    const away = await Promise.all(holds.map((hold) => store.settle(taken(hold, key.accountId, 3), 0)));
+    expect(away).toEqual(holds.map(() => undefined));
+    server.start();
+    const standing = async () =>
+      short(await store.standings(key.accountId, limits, 0).catch(() => undefined));
+    await expect.poll(standing, { timeout: 20_000 }).toEqual([{ spent: 120, held: 0 }]);
+    expect((await ask()).outcome).toBe('admitted');
+  }, 60_000);
 });
