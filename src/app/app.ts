@@ -17,6 +17,7 @@ import type { GatewayDeps } from '../gateway/exchange.ts';
 import { createUsualOutputs } from '../gateway/usual-outputs.ts';
 import type { ControlHandler, GatewayStatus } from '../control/calls.ts';
 import { unhealthyTargets } from '../observe/health-publisher.ts';
+import { limitShares } from '../observe/metrics/limit-shares.ts';
 import { createMetrics, type Metrics, timeStore } from '../observe/metrics/metrics.ts';
 import { createTraceExporter, type TraceExporter } from '../observe/traces.ts';
 import { createItemRecorder, createUsageRecorder } from '../observe/records.ts';
@@ -220,6 +221,7 @@ function createParts(options: AppOptions, traces: TraceExporter | undefined): Pa
       inFlight: () => inFlightLimit.inFlight,
       isDatabaseAway: async () => (await database.check()) === 'away',
       database: timed,
+      limits: () => limitsOf(options, state.config),
     });
   const observers: Observer[] = [
     live,
@@ -296,6 +298,12 @@ function createShared({
       log,
     }),
   };
+}
+
+/** With names of accounts alone. Of several workers, one tells it. */
+async function limitsOf({ store, clock, config, peers }: AppOptions, { tiers }: Config) {
+  if (config.metrics?.accounts !== true || peers?.leads === false) return undefined;
+  return limitShares(store, tiers, clock);
 }
 
 function noEffective(): Promise<never> {

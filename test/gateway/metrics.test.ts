@@ -216,6 +216,22 @@ describe('names', () => {
     expect(await (await fetch(`${server.url}/metrics`)).text()).not.toMatch(/sk-gw|key_/);
   });
 
+  it('of limits say what an account has used of each, where accounts are named', async () => {
+    const tiers = { enterprise: 100_000, team: { cost: '90/month', requests: '4/hour' } };
+    const { server } = await metered({ tiers, metrics: { accounts: true } }, 'team');
+    await ask(server, { model: 'm' });
+    const metrics = await counted(server, 1);
+    expect(metrics.value('gateway_limit_used_ratio', { account: 'test', kind: 'cost', per: 'month' })).toBe(
+      0.1,
+    );
+    expect(
+      metrics.value('gateway_limit_used_ratio', { account: 'test', kind: 'requests', per: 'hour' }),
+    ).toBe(0.25);
+    const { server: nameless } = await metered({ tiers }, 'team');
+    await ask(nameless, { model: 'm' });
+    expect(await (await fetch(`${nameless.url}/metrics`)).text()).not.toContain('gateway_limit_used_ratio');
+  });
+
   it('that clients invent share one label', async () => {
     const upstream = await scriptedProvider();
     upstream.playAlways({ body: wholeOf('chat', 'hello') });

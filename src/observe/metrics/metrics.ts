@@ -20,6 +20,8 @@ interface MetricsOptions {
   inFlight: () => number;
   isDatabaseAway: () => Promise<boolean>;
   database: Pick<TimedStore, 'family'>;
+  /** With names of accounts; undefined: another process tells it. */
+  limits?: () => Promise<Family | undefined>;
 }
 
 export interface Metrics extends Observer {
@@ -60,7 +62,11 @@ export function createMetrics(options: MetricsOptions): Metrics {
     },
     async read() {
       const ofProcess = await processMetrics();
-      const gauges = momentFamilies(options, await options.isDatabaseAway());
+      const isAway = await options.isDatabaseAway();
+      const gauges = momentFamilies(options, isAway);
+      // A database that is away must not hide the other numbers.
+      const limits = isAway ? undefined : await options.limits?.().catch(() => undefined);
+      if (limits !== undefined) gauges.push(limits);
       const refused: Family = {
         name: 'gateway_requests_refused_total',
         help: 'Requests that were refused before they were admitted.',
