@@ -1,10 +1,11 @@
 // The catalogue of models: what we keep of its rows, what is said when it moves, and that what was kept is read as it was meant.
+import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import type { Traits } from '../../src/canonical/traits.ts';
 import { PRESETS } from '../../src/config/presets/presets.ts';
 import { CATALOGUE } from '../../src/routing/models/catalogue.data.ts';
 import { catalogued, readCatalogue } from '../../src/routing/models/catalogue.ts';
-import { changes, lines, modelsOf, readLines, SOURCES, type Entry } from './facts.ts';
+import { changes, lines, modelsOf, readLines, seals, SOURCES, unsealed, type Entry } from './facts.ts';
 
 const ENTRY: Entry = {
   id: 'maker/Model-1',
@@ -105,7 +106,32 @@ it('says what changed when the catalogue moved', () => {
   expect(changes('groq', after, after)).toEqual([]);
 });
 
+const CONTENT = new URL('../../src/routing/models/catalogue.data.ts', import.meta.url);
+const SEALS = new URL('seals.txt', import.meta.url);
+
+it('names the rows that were edited by hand', () => {
+  const sealed = seals({ groq: 'a b | 1/1 text\nc | 2/2 text', xai: 'd | 3/3 text' });
+  const edited = { groq: 'a | 1/1 text\nb | 1/1 image\ne | 2/2 text', xai: 'd | 3/3 text' };
+  expect(unsealed(edited, sealed)).toEqual([
+    'groq/b: changed, now: 1/1 image',
+    'groq/c: gone',
+    'groq/e: new, now: 2/2 text',
+  ]);
+  // The order and the grouping of rows say nothing.
+  expect(unsealed({ xai: 'd | 3/3 text', groq: 'c | 2/2 text\nb | 1/1 text\na | 1/1 text' }, sealed)).toEqual(
+    [],
+  );
+});
+
 describe('the catalogue that is kept', () => {
+  it('was not edited by hand', () => {
+    const version = /pi-ai (\d[\w.-]*)/.exec(readFileSync(CONTENT, 'utf8'))?.[1] ?? 'VERSION';
+    const rows = unsealed(CATALOGUE, readFileSync(SEALS, 'utf8'));
+    // Rows of our own belong to src/routing/models/, beside the catalogue and over it.
+    const advice = `catalogue.data.ts was edited by hand. Take it back with: npm run models -- ${version}`;
+    expect(rows, [advice, ...rows].join('\n')).toEqual([]);
+  });
+
   it.each(Object.keys(SOURCES))('of %s is written as `npm run models` writes it', (preset) => {
     const text = CATALOGUE[preset] ?? '';
     expect(text.trim().split('\n')).toEqual(lines(readLines(text)));

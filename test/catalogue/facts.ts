@@ -1,4 +1,5 @@
 // What we keep of the catalogue of models: a line for each group of models of which the same is known at one provider.
+import { createHash } from 'node:crypto';
 
 /** Our presets, and the catalogue's files of them. */
 export const SOURCES: Readonly<Record<string, string>> = {
@@ -147,4 +148,38 @@ export function changes(
     if (old === undefined) return [`${preset}/${name}: new: ${now ?? ''}`];
     return [`${preset}/${name}: ${now === undefined ? `gone, was: ${old}` : `${old} -> ${now}`}`];
   });
+}
+
+/** `preset/model digest` lines of all that is known, so that rows edited by hand can be named. */
+export function seals(catalogue: Readonly<Partial<Record<string, string>>>): string {
+  const rows = Object.entries(catalogue).flatMap(([preset, text]) =>
+    [...readLines(text ?? '')].map(([name, known]) => `${preset}/${name} ${digest(known)}\n`),
+  );
+  return rows.join('');
+}
+
+/** The rows that are not as they were sealed, a line each. */
+export function unsealed(
+  catalogue: Readonly<Partial<Record<string, string>>>,
+  sealed: string,
+): readonly string[] {
+  const before = readSeals(sealed);
+  const after = readSeals(seals(catalogue));
+  return [...new Set([...before.keys(), ...after.keys()])].sort().flatMap((row) => {
+    const [old, now] = [before.get(row), after.get(row)];
+    if (old === now) return [];
+    const [preset = '', name = ''] = row.split('/');
+    const known = readLines(catalogue[preset] ?? '').get(name) ?? '';
+    if (now === undefined) return [`${row}: gone`];
+    return [`${row}: ${old === undefined ? 'new' : 'changed'}, now: ${known}`];
+  });
+}
+
+function readSeals(text: string): ReadonlyMap<string, string> {
+  const rows = text.split('\n').filter((line) => line !== '');
+  return new Map(rows.map((line): [string, string] => [line.split(' ')[0] ?? '', line.split(' ')[1] ?? '']));
+}
+
+function digest(text: string): string {
+  return createHash('sha256').update(text).digest('hex').slice(0, 8);
 }
