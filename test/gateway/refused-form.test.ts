@@ -1,9 +1,11 @@
 // A provider of which nothing is known refuses a request's form: it is asked once more without it, and the next request avoids it.
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { JsonObject } from '../../src/canonical/json.ts';
-import { startGateway, type TestGateway } from '../helpers/gateway.ts';
+import { manualClock } from '../helpers/clock.ts';
+import { gateway, rewrite, startGateway, type TestGateway } from '../helpers/gateway.ts';
 import { startStrictProvider, type StrictProvider, type StrictRequest } from '../helpers/strict-provider.ts';
 import { WORDED } from '../protocols/refusals/wordings.ts';
+import { everything } from './everything.ts';
 
 let strict: StrictProvider;
 let to: TestGateway;
@@ -33,72 +35,6 @@ afterAll(async () => {
 beforeEach(() => {
   model = `m${made++}`;
 });
-
-const TOOL = {
-  type: 'function',
-  function: {
-    name: 'read',
-    strict: true,
-    parameters: { anyOf: [{ type: 'object', properties: { a: {} } }] },
-  },
-};
-
-/** Everything that some server refuses. */
-function everything(): JsonObject {
-  return {
-    messages: [
-      { role: 'system', content: 'Be kind.' },
-      {
-        role: 'user',
-        name: 'ann',
-        timestamp: 1,
-        content: [
-          { type: 'text', text: 'Look.' },
-          { type: 'image_url', image_url: { url: 'data:image/png;base64,iVBORw0KGgo=', detail: 'original' } },
-        ],
-      },
-      {
-        role: 'assistant',
-        reasoning_content: '',
-        content: null,
-        tool_calls: [{ id: 'call_1', type: 'function', function: { name: 'read', arguments: '{}' } }],
-      },
-      {
-        role: 'tool',
-        tool_call_id: 'call_1',
-        content: [
-          { type: 'text', text: 'a' },
-          { type: 'text', text: 'b' },
-        ],
-      },
-      { role: 'system', content: 'Late.' },
-    ],
-    tools: [TOOL],
-    tool_choice: { type: 'function', function: { name: 'read' } },
-    parallel_tool_calls: true,
-    reasoning_effort: 'minimal',
-    thinking: { type: 'enabled' },
-    enable_thinking: true,
-    thinking_budget: 100_000,
-    chat_template_kwargs: { x: 1 },
-    chat_id: 'c',
-    temperature: 0.2,
-    top_p: 0.9,
-    top_k: 5,
-    seed: 1,
-    frequency_penalty: 1,
-    presence_penalty: 1,
-    max_tokens: 2_000_000,
-    store: false,
-    metadata: { a: 'b' },
-    stream_options: { include_usage: true },
-    prompt_cache_key: 'k',
-    service_tier: 'flex',
-    reasoning: { effort: 'low', summary: 'auto' },
-    context_management: {},
-    response_format: { type: 'json_object' },
-  };
-}
 
 async function send(
   name: string,
@@ -308,6 +244,24 @@ describe('a refusal of a request that is relayed', () => {
       'context-management-2025-06-27,fine-grained-tool-streaming-2025-05-14',
       'fine-grained-tool-streaming-2025-05-14',
     ]);
+    // From the start of the next request.
+    expect(await send('messages', body, '/v1/messages', betas)).toMatchObject({
+      status: 200,
+      dropped: 'anthropic-beta',
+    });
+    expect(strict.requests).toHaveLength(3);
+    expect(strict.requests[2]?.headers['anthropic-beta']).toBe('fine-grained-tool-streaming-2025-05-14');
+  });
+
+  it('is logged once, however many requests follow', async () => {
+    strict.reset(refuseBy('Groq, a member'));
+    for (let at = 0; at < 20; at++) await send('chat', everything());
+    expect(strict.requests).toHaveLength(21);
+    const said = to
+      .log()
+      .split('\n')
+      .filter((line) => line.includes('and learnt') && line.includes(`"chat/${model}"`));
+    expect(said).toHaveLength(1);
   });
 });
 
@@ -323,4 +277,26 @@ describe('a refusal of a request that is translated', () => {
     expect(await send('chat', body, '/v1/messages')).toMatchObject({ status: 200, dropped: 'temperature' });
     expect(strict.requests).toHaveLength(3);
   });
+});
+
+it('what was learnt is forgotten when the configuration changes', async () => {
+  strict.reset(refuseBy('Groq, a member'));
+  const clock = manualClock();
+  const providers = { chat: open('chat') };
+  const server = await gateway({ clock, config: { providers } });
+  const ask = async (): Promise<number> => {
+    const before = strict.requests.length;
+    const response = await fetch(`${server.url}/v1/chat/completions`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${server.key}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ model: `chat/${model}`, ...everything() }),
+    });
+    expect(response.status).toBe(200);
+    await response.text();
+    return strict.requests.length - before;
+  };
+  expect([await ask(), await ask()]).toEqual([2, 1]);
+  rewrite(server, clock, { providers, tiers: { enterprise: 50_000 } });
+  await expect.poll(() => server.log(), { timeout: 10_000 }).toContain('the configuration was reloaded');
+  expect([await ask(), await ask()]).toEqual([2, 1]);
 });

@@ -5,7 +5,7 @@ import OpenAI from 'openai';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ask, type Seen } from '../helpers/ask.ts';
 import { provider, startGateway, type TestGateway } from '../helpers/gateway.ts';
-import { CUT, startScriptedProvider, type ScriptedProvider } from '../helpers/scripted-provider.ts';
+import { CUT, gate, startScriptedProvider, type ScriptedProvider } from '../helpers/scripted-provider.ts';
 import { ARGUMENTS, CALL, TALK, WRITTEN } from '../repair/forms.ts';
 import { completion } from '../translation/answers.ts';
 import { content, FINISH, START, streamOf, TERMINAL } from './wire.ts';
@@ -112,6 +112,8 @@ async function readResponses(model = 'p/m'): Promise<Said> {
   };
 }
 
+/** Characters of the pieces in which a stream comes. */
+const SIZES = [1, 5, 50];
 const FINISHED = ['tool_calls', 'tool_use', 'completed'];
 
 function pieces(text: string, size: number): string[] {
@@ -119,6 +121,13 @@ function pieces(text: string, size: number): string[] {
     text.slice(at * size, (at + 1) * size),
   );
 }
+
+/** Requests of streams, by their paths. */
+const STREAMED: Readonly<Record<string, object>> = {
+  'chat/completions': { messages: ASKED, tools: CHAT_TOOLS },
+  messages: { max_tokens: 500, messages: ASKED, tools: MESSAGES_TOOLS },
+  responses: { input: 'Read it.', tools: RESPONSES_TOOLS },
+};
 
 function playText(text: string, stream: boolean, size = 5): void {
   const body =
@@ -132,16 +141,22 @@ function playText(text: string, stream: boolean, size = 5): void {
 
 describe.each(Object.entries(READERS))('a client of %s', (_, { stream, read }) => {
   it.each(Object.entries(WRITTEN))('gets the call that a model wrote as %s', async (__, text) => {
-    playText(text, stream);
-    const said = await read();
-    expect(said.calls).toEqual([CALL]);
-    expect(FINISHED).toContain(said.finish);
-    expect(said.text).not.toMatch(/[<{[]/);
+    const all: Said[] = [];
+    for (const size of stream ? SIZES : [5]) {
+      playText(text, stream, size);
+      const said = await read();
+      expect(said.calls).toEqual([CALL]);
+      expect(FINISHED).toContain(said.finish);
+      expect(said.text).not.toMatch(/[<{[]/);
+      all.push(said);
+    }
+    // Whatever the pieces.
+    for (const said of all) expect(said).toEqual(all[0]);
   });
 
-  it('gets text that only speaks of calls', async () => {
+  it.each(stream ? SIZES : [3])('gets text that only speaks of calls, in pieces of %i', async (size) => {
     for (const text of TALK) {
-      playText(text, stream, 3);
+      playText(text, stream, size);
       const said = await read();
       expect(said).toMatchObject({ calls: [], text });
     }
@@ -165,6 +180,49 @@ describe.each(Object.entries(READERS))('a client of %s', (_, { stream, read }) =
     const said = await read();
     expect(said.calls).toEqual([CALL]);
     expect(FINISHED).toContain(said.finish);
+  });
+});
+
+/** The text of a stream of any of the three. */
+function deltasOf(stream: string): string {
+  const frames = stream.split('\n').filter((line) => line.startsWith('data: {'));
+  const texts = frames.map((line) => {
+    const { type, delta, choices } = JSON.parse(line.slice(6)) as {
+      type?: string;
+      delta?: string | { text?: string };
+      choices?: { delta: { content?: string | null } }[];
+    };
+    if (choices !== undefined) return choices[0]?.delta.content ?? '';
+    if (typeof delta === 'object') return delta.text ?? '';
+    return type === 'response.output_text.delta' ? (delta ?? '') : '';
+  });
+  return texts.join('');
+}
+
+describe.each(Object.entries(STREAMED))('a stream of %s', (path, body) => {
+  it('is not held back where no form can begin', async () => {
+    const open = TALK.filter((text) => /^[A-Za-z]+ /.test(text));
+    expect(open.length).toBeGreaterThan(8);
+    for (const text of open) {
+      const [first = ''] = /^[A-Za-z]+/.exec(text) ?? [];
+      const more = gate();
+      const rest = content('chat', text.slice(first.length)) + FINISH.chat + TERMINAL.chat;
+      upstream.play({ steps: [START.chat + content('chat', first), more.opened, rest] });
+      const response = await fetch(`${to.url}/v1/${path}`, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${to.key}`, 'content-type': 'application/json' },
+        body: JSON.stringify({ model: 'p/m', stream: true, ...body }),
+      });
+      const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader();
+      let seen = '';
+      // The rest is sent only once the first piece is here.
+      while (!seen.includes(`"${first}"`)) seen += (await reader?.read())?.value ?? '';
+      more.open();
+      for (let read = await reader?.read(); read?.done === false; read = await reader?.read()) {
+        seen += read.value;
+      }
+      expect(deltasOf(seen)).toBe(text);
+    }
   });
 });
 
