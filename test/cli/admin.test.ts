@@ -107,6 +107,8 @@ it('has a row in the audit for an import, with what it wrote, and none for a fil
     account: 1,
     removed_account: 0,
     key: 1,
+    grant: 0,
+    spending: 0,
     hour: 0,
     usage: 0,
   });

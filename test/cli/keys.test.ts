@@ -349,11 +349,11 @@ describe('accounts and tiers', () => {
       { account: 'alice', tier: 'free', keys: 1, created_at: '2026-11-21T14:25:30.000Z' },
     ]);
     expect(await shell.json('tiers list')).toEqual([
-      { tier: 'free', requests_per_hour: 10 },
-      { tier: 'lite', requests_per_hour: 30 },
-      { tier: 'pro', requests_per_hour: 60 },
-      { tier: 'enterprise', requests_per_hour: 300 },
-      { tier: 'unlimited', requests_per_hour: null },
+      { tier: 'free', requests_per_hour: 10, limits: [{ kind: 'requests', per: 'hour', limit: 10 }] },
+      { tier: 'lite', requests_per_hour: 30, limits: [{ kind: 'requests', per: 'hour', limit: 30 }] },
+      { tier: 'pro', requests_per_hour: 60, limits: [{ kind: 'requests', per: 'hour', limit: 60 }] },
+      { tier: 'enterprise', requests_per_hour: 300, limits: [{ kind: 'requests', per: 'hour', limit: 300 }] },
+      { tier: 'unlimited', requests_per_hour: null, limits: [] },
     ]);
     expect(await shell.json('tiers assign alice pro')).toEqual({ account: 'alice', tier: 'pro' });
     expect(await shell.json('accounts list')).toMatchObject([{ tier: 'pro' }]);
@@ -364,12 +364,12 @@ describe('accounts and tiers', () => {
     const file = join(shell.directory, 'team.yaml');
     writeFileSync(file, 'providers: { sim: }\ntiers: { free: 3, team: 1000 }\n');
     expect(await shell.json(`tiers list --config ${file}`)).toEqual([
-      { tier: 'free', requests_per_hour: 3 },
-      { tier: 'lite', requests_per_hour: 30 },
-      { tier: 'pro', requests_per_hour: 60 },
-      { tier: 'enterprise', requests_per_hour: 300 },
-      { tier: 'unlimited', requests_per_hour: null },
-      { tier: 'team', requests_per_hour: 1000 },
+      { tier: 'free', requests_per_hour: 3, limits: [{ kind: 'requests', per: 'hour', limit: 3 }] },
+      { tier: 'lite', requests_per_hour: 30, limits: [{ kind: 'requests', per: 'hour', limit: 30 }] },
+      { tier: 'pro', requests_per_hour: 60, limits: [{ kind: 'requests', per: 'hour', limit: 60 }] },
+      { tier: 'enterprise', requests_per_hour: 300, limits: [{ kind: 'requests', per: 'hour', limit: 300 }] },
+      { tier: 'unlimited', requests_per_hour: null, limits: [] },
+      { tier: 'team', requests_per_hour: 1000, limits: [{ kind: 'requests', per: 'hour', limit: 1000 }] },
     ]);
   });
 
