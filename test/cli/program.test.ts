@@ -100,7 +100,7 @@ describe('wrong usage is one line on stderr and exit 2', () => {
     ['keys revoke a b', 'too many arguments'],
     ['tiers assign alice', "missing required argument 'tier'"],
     ['usage --since 2126-01-01', 'in the future'],
-    ['usage --by week', 'Allowed choices are account, key, model'],
+    ['usage --by week', 'Allowed choices are account, key, label, model'],
     ['serve --port 65536', '0 to 65535'],
     ['serve --port http', '0 to 65535'],
     ['serve --log loud', 'Allowed choices are pretty, json, off'],
