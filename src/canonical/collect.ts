@@ -123,7 +123,7 @@ function openedPart(event: OpeningEvent): ReplyPart {
     case 'text_start':
       return { type: 'text', text: '', ...(event.refusal && { refusal: event.refusal }) };
     case 'reasoning_start':
-      return { type: 'reasoning', text: '' };
+      return { type: 'reasoning', text: '', ...(event.raw && { raw: event.raw }) };
     case 'redacted':
       return { type: 'reasoning', text: '', redacted: event.data };
     case 'tool_start': {
@@ -168,7 +168,7 @@ function replayPart(part: ReplyPart, index: number): StreamEvent[] {
     case 'reasoning':
       if (part.redacted !== undefined) return [{ type: 'redacted', index, data: part.redacted }];
       return [
-        { type: 'reasoning_start', index },
+        { type: 'reasoning_start', index, ...(part.raw && { raw: part.raw }) },
         ...delta('reasoning_delta', index, part.text),
         { type: 'reasoning_end', index, ...(part.signature !== undefined && { signature: part.signature }) },
       ];

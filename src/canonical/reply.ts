@@ -75,7 +75,7 @@ export type StreamEvent =
   | { type: 'logprobs'; index: number; tokens: JsonObject[] }
   | { type: 'citation'; index: number; citation: Citation }
   | { type: 'text_end'; index: number }
-  | { type: 'reasoning_start'; index: number }
+  | { type: 'reasoning_start'; index: number; raw?: true }
   | { type: 'reasoning_delta'; index: number; text: string }
   | { type: 'reasoning_end'; index: number; signature?: string }
   /** A redacted reasoning block, whole. */

@@ -48,6 +48,8 @@ export interface ReasoningPart {
   signature?: string;
   /** Opaque data of a redacted block; `text` is then empty. */
   redacted?: string;
+  /** Of an answer: the model's own words, as open models show them, and no summary of them. */
+  raw?: true;
   /** The client hands it back on purpose: leaving it out is reported. */
   fate?: 'report';
 }

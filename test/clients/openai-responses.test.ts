@@ -88,8 +88,10 @@ const CASES: Record<string, Case> = {
       ]);
       const [first] = output;
       const sealed = first?.type === 'reasoning' ? first.encrypted_content : undefined;
-      if (speaks === 'chat') expect(sealed).toBe(undefined);
-      else expect(sealed).toMatch(speaks === 'messages' ? /^gw1\./ : /^encrypted 1$/);
+      const content = first?.type === 'reasoning' ? first.content : undefined;
+      const raw = [{ type: 'reasoning_text', text: 'Let me see.' }];
+      expect(content).toEqual(speaks === 'chat' ? raw : undefined);
+      expect(sealed).toMatch(speaks === 'responses' ? /^encrypted 1$/ : /^gw1\./);
       expect(usage?.output_tokens_details.reasoning_tokens).toBe(3);
     },
   },

@@ -35,10 +35,12 @@ const message = z.strictObject({
   status,
   content: z.array(part),
 });
+const raw = z.strictObject({ type: z.literal('reasoning_text'), text });
 const reasoning = z.strictObject({
   id: filled,
   type: z.literal('reasoning'),
   summary: z.array(summary),
+  content: z.array(raw).optional(),
   encrypted_content: filled.optional(),
   status: status.optional(),
 });
@@ -150,8 +152,8 @@ const EVENTS: Record<string, z.ZodRawShape> = {
   'response.failed': { response: responseSchema },
   'response.output_item.added': { output_index: index, item },
   'response.output_item.done': { output_index: index, item },
-  'response.content_part.added': { ...ofPart, part },
-  'response.content_part.done': { ...ofPart, part },
+  'response.content_part.added': { ...ofPart, part: z.union([part, raw]) },
+  'response.content_part.done': { ...ofPart, part: z.union([part, raw]) },
   'response.output_text.delta': { ...ofPart, delta: filled, logprobs: z.array(z.unknown()) },
   'response.output_text.done': { ...ofPart, text, logprobs: z.array(z.unknown()) },
   'response.output_text.annotation.added': { ...ofPart, annotation_index: index, annotation },
@@ -161,6 +163,8 @@ const EVENTS: Record<string, z.ZodRawShape> = {
   'response.reasoning_summary_part.done': { ...ofSummary, part: summary },
   'response.reasoning_summary_text.delta': { ...ofSummary, delta: filled },
   'response.reasoning_summary_text.done': { ...ofSummary, text },
+  'response.reasoning_text.delta': { ...ofPart, delta: filled },
+  'response.reasoning_text.done': { ...ofPart, text },
   'response.function_call_arguments.delta': { ...ofItem, delta: filled },
   'response.function_call_arguments.done': { ...ofItem, name: filled, arguments: text },
   'response.custom_tool_call_input.delta': { ...ofItem, delta: filled },
@@ -211,7 +215,7 @@ export function checkedEvents(stream: string): WireEvent[] {
 function checkItems(events: readonly WireEvent[]): void {
   const closed: unknown[] = [];
   let open: string | undefined;
-  let pieces = '';
+  const pieces = new Map<string, string>();
   for (const event of events) {
     const { type, output_index: place } = event;
     if (place !== undefined && place !== closed.length)
@@ -224,11 +228,13 @@ function checkItems(events: readonly WireEvent[]): void {
       open = undefined;
       closed.push(event.item);
     } else if (event.item_id !== undefined && event.item_id !== open) throw new Error(`${type} outside`);
-    if (type.endsWith('.delta')) pieces += event.delta as string;
+    const kind = type.replace(/\.(?:delta|done)$/, '');
+    const sum = pieces.get(kind) ?? '';
+    if (type.endsWith('.delta')) pieces.set(kind, sum + (event.delta as string));
     else if (/_text\.done|refusal\.done|arguments\.done|input\.done/.test(type)) {
       const whole = event.text ?? event.refusal ?? event.arguments ?? event.input;
-      if (whole !== pieces) throw new Error(`${type}: ${JSON.stringify(whole)} is not ${pieces}`);
-      pieces = '';
+      if (whole !== sum) throw new Error(`${type}: ${JSON.stringify(whole)} is not ${sum}`);
+      pieces.delete(kind);
     }
   }
   const last = events.at(-1);

@@ -15,6 +15,7 @@ import { decodeUsage, failureOfSilence, failureOfStop } from './reply/ending.ts'
 import { rewriteBody, type Addition, type Edit, type Members } from '../json/splice.ts';
 import { asksForUsage } from './request/envelope.ts';
 import { faulty, EVENT_NOT_JSON } from '../../failures.ts';
+import { callsBeside, joined } from './spread-choices.ts';
 
 export const keepAlive = ': keep-alive\n\n';
 
@@ -206,6 +207,8 @@ interface Checked {
   message: JsonObject;
   /** Undefined: the reply has no finish reason, but its body is complete and has content. */
   finish: string | undefined;
+  /** Other choices, with the calls of the same answer. `message` has them. */
+  spread: readonly JsonObject[];
 }
 
 function empty(what: string): never {
@@ -225,11 +228,13 @@ export function checkReply(reply: unknown): Checked {
   const choice = choices.find((item) => isObject(item) && (item.index ?? 0) === 0);
   if (!isObject(choice)) return empty('message');
   const finish = typeof choice.finish_reason === 'string' ? choice.finish_reason : undefined;
-  const message = isObject(choice.message) ? choice.message : messageOfFinish(finish, choices);
+  const first = isObject(choice.message) ? choice.message : messageOfFinish(finish, choices);
+  const spread = callsBeside(choice, choices);
+  const message = spread.length === 0 ? first : joined(first, spread);
   const failed = finish === undefined ? undefined : failureOfFinish(finish, choices);
   if (failed) throwFailure(failed);
   if (!hasContent(message)) failSilence(finish);
-  return { value, choice, message, finish };
+  return { value, choice, message, finish, spread };
 }
 
 /** A choice without a message is empty, unless its finish reason names a filter or it contains an error. */

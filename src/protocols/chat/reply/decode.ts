@@ -13,13 +13,13 @@ import { decodeStop, decodeUsage } from './ending.ts';
 import { checkReply, failSilence } from '../relay.ts';
 import { addUnlikeArguments } from '../stream/tool-calls.ts';
 import { argumentsText } from '../../json/raw-json.ts';
-import { reasoningParts, thinkingChunkText } from './reasoning.ts';
+import { isRaw, reasoningParts, thinkingChunkText } from './reasoning.ts';
 import { NAMELESS_CALL } from '../../../failures.ts';
 
 export function decodeReply(value: unknown, source?: Buffer | string): Reply {
-  const { value: body, choice, message, finish } = checkReply(value);
+  const { value: body, choice, message, finish, spread } = checkReply(value);
   if (source !== undefined && (message.tool_calls || message.function_call))
-    keepArguments(body, choice, message, source);
+    keepArguments(body, [choice, ...spread], source);
   const id = typeof body.id === 'string' ? body.id : '';
   const { parts, refusal } = contentParts(message, pagesOf(body, message));
   addTokens(parts, choice.logprobs);
@@ -51,27 +51,26 @@ function pagesOf(...places: readonly JsonObject[]): Citation[] {
   return places.filter((place) => place.citations || place.search_results).flatMap(pagesBeside);
 }
 
-function keepArguments(
-  body: JsonObject,
-  choice: JsonObject,
-  message: JsonObject,
-  source: Buffer | string,
-): void {
+function keepArguments(body: JsonObject, holders: readonly JsonObject[], source: Buffer | string): void {
   const places: ArgumentsPath[] = [];
-  const index = Array.isArray(body.choices) ? body.choices.indexOf(choice) : -1;
-  addUnlikeArguments(places, message, () => ['choices', index, 'message']);
+  for (const choice of holders) {
+    if (!isObject(choice.message)) continue;
+    const index = Array.isArray(body.choices) ? body.choices.indexOf(choice) : -1;
+    addUnlikeArguments(places, choice.message, () => ['choices', index, 'message']);
+  }
   keepSource(source, places);
 }
 
 /** Reasoning first, then the text, the refusal, and what only this protocol knows. */
 function contentParts(message: JsonObject, pages: Citation[]): { parts: ReplyPart[]; refusal: string } {
-  const parts: ReplyPart[] = reasoningParts(message);
+  const isOwn = isRaw(message);
+  const parts: ReplyPart[] = reasoningParts(message).map((part) => (isOwn ? { ...part, raw: true } : part));
   const others: ReplyPart[] = [];
   let text = '';
   let refusal = '';
   for (const item of [...readContent(message.content), ...readBeside(message)]) {
     if (item.kind === 'native') others.push(item.part);
-    else if (item.kind === 'thinking') parts.push({ type: 'reasoning', text: item.text });
+    else if (item.kind === 'thinking') parts.push({ type: 'reasoning', text: item.text, raw: true });
     else if (item.kind === 'refusal') refusal += item.text;
     else text += item.text;
   }

@@ -45,6 +45,17 @@ export function readReasoning(source: JsonObject): readonly ReasoningPiece[] {
   return [{ text: plain }, ...items.filter(({ redacted }) => redacted !== undefined)];
 }
 
+/** Whether it is the model's own words. Items with a seal, or in the form of a maker that seals, are summaries. */
+export function isRaw({ reasoning_details: details }: JsonObject): boolean {
+  return !Array.isArray(details) || details.every(isRawItem);
+}
+
+function isRawItem(item: JsonValue): boolean {
+  if (!isObject(item)) return true;
+  const { type = 'reasoning.text', format = 'unknown', signature, data } = item;
+  return type === 'reasoning.text' && (format === 'unknown' || format === null) && !signature && !data;
+}
+
 export function readItems(items: JsonValue | undefined): ReasoningPiece[] {
   if (!Array.isArray(items)) return [];
   return items.map(readItem).filter((item) => item !== undefined);

@@ -8,6 +8,7 @@ import { readBeside, readContent, sourcesAlone, type ReplyContent } from '../rep
 import {
   addedText,
   continues,
+  isRaw,
   readReasoning,
   type OpenReasoning,
   type ReasoningPiece,
@@ -117,7 +118,7 @@ export class Blocks {
     for (const piece of pieces) {
       if (piece.kind === 'native') this.#native(piece.part, out);
       else if (piece.text === '') continue;
-      else if (piece.kind === 'thinking') this.#think({ text: piece.text }, out);
+      else if (piece.kind === 'thinking') this.#think({ text: piece.text }, true, out);
       else this.#piece(piece.kind, piece.text, out);
     }
   }
@@ -128,9 +129,10 @@ export class Blocks {
   }
 
   #reasoning(delta: JsonObject, out: StreamEvent[]): void {
+    const isOwn = isRaw(delta);
     for (const piece of readReasoning(delta)) {
       if (this.#closed.isRepeated(piece)) continue;
-      if (piece.redacted === undefined) this.#think(piece, out);
+      if (piece.redacted === undefined) this.#think(piece, isOwn, out);
       else {
         this.#close(out);
         this.#closed.seal(piece.redacted, piece);
@@ -140,12 +142,12 @@ export class Blocks {
     }
   }
 
-  #think(piece: ReasoningPiece, out: StreamEvent[]): void {
+  #think(piece: ReasoningPiece, isOwn: boolean, out: StreamEvent[]): void {
     if (this.#open?.kind !== 'reasoning' || !continues(this.#open, piece, false)) {
       if (this.#closed.isLate(piece)) return;
       this.#close(out);
     }
-    const block = this.#block('reasoning', out);
+    const block = this.#block('reasoning', out, isOwn);
     const text = addedText(block, piece);
     block.key ??= piece.key;
     if (piece.signature !== undefined) {
@@ -173,13 +175,14 @@ export class Blocks {
   }
 
   /** The open block of this kind; another kind is closed first, as text and reasoning never overlap. */
-  #block(kind: OpenBlock['kind'], out: StreamEvent[]): OpenBlock {
+  #block(kind: OpenBlock['kind'], out: StreamEvent[], isOwn = false): OpenBlock {
     if (this.#open?.kind === kind) return this.#open;
     this.#close(out);
     const block: OpenBlock = { kind, index: this.#count++, text: '', offset: this.#textLength };
     this.#open = block;
-    if (kind === 'reasoning') out.push({ type: 'reasoning_start', index: block.index });
-    else if (kind === 'refusal') out.push({ type: 'text_start', index: block.index, refusal: true });
+    if (kind === 'reasoning') {
+      out.push({ type: 'reasoning_start', index: block.index, ...(isOwn && { raw: true }) });
+    } else if (kind === 'refusal') out.push({ type: 'text_start', index: block.index, refusal: true });
     else out.push({ type: 'text_start', index: block.index });
     return block;
   }

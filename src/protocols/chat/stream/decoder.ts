@@ -7,12 +7,13 @@ import type { Ids } from '../../../ids.ts';
 import type { StreamDecoder } from '../../interface/stream.ts';
 import { DeltaTemplate } from '../../sse/delta-template.ts';
 import type { Frame } from '../../sse/frame.ts';
-import { failureIn, failureOfStray, strictChunk } from '../lenient.ts';
+import { failureIn, failureOfStray, isFilled, strictChunk } from '../lenient.ts';
 import { failureOf, failureOfEvent } from '../errors.ts';
 import { tokensOf } from '../../../canonical/logprobs.ts';
 import { decodeStop, failureOfSilence, decodeUsage } from '../reply/ending.ts';
 import { Blocks } from './decoder-blocks.ts';
 import { failureOfFinish, isDone } from '../relay.ts';
+import { onlyCalls } from '../spread-choices.ts';
 import { NO_ANSWER, BROKEN_OFF, faulty, EVENT_NOT_JSON, NAMELESS_CALL } from '../../../failures.ts';
 
 const NONE: StreamEvent[] = [];
@@ -35,6 +36,10 @@ class ChatDecoder implements StreamDecoder {
   #finish: string | undefined;
   #stopReason: JsonValue | undefined;
   readonly #blocks: Blocks;
+  /** The first choice calls tools. */
+  #hasOwnCalls = false;
+  /** Choices after the first with text of their own: other answers. */
+  readonly #answers = new Set<number>();
   /** Log probabilities of text that is still held back. */
   readonly #waiting: JsonObject[] = [];
   readonly #template = new DeltaTemplate(/"content": ?"/, isTextAlone);
@@ -102,16 +107,34 @@ class ChatDecoder implements StreamDecoder {
 
   #choices(choices: JsonValue[], out: StreamEvent[]): void {
     const choice = choices.find((item) => isObject(item) && (item.index ?? 0) === 0);
-    if (!isObject(choice)) return;
+    if (isObject(choice)) this.#choice(choice, choices, out);
+    if ((choice === undefined || choices.length > 1) && !this.#isOver) this.#others(choice, choices, out);
+    if (out.length > 0 && !this.#isOver) this.#start(out);
+  }
+
+  /** Calls of the same answer, in choices of their own. */
+  #others(first: JsonValue | undefined, choices: readonly JsonValue[], out: StreamEvent[]): void {
+    for (const choice of choices) {
+      if (choice === first || !isObject(choice) || !isObject(choice.delta)) continue;
+      const index = typeof choice.index === 'number' ? choice.index : 0;
+      if (isFilled(choice.delta.content)) this.#answers.add(index);
+      if (!onlyCalls(choice.delta) || this.#hasOwnCalls || (index > 0 && this.#answers.has(index))) continue;
+      this.#blocks.push({ tool_calls: choice.delta.tool_calls ?? null }, out);
+    }
+  }
+
+  #choice(choice: JsonObject, choices: JsonValue[], out: StreamEvent[]): void {
     const { finish_reason: finish } = choice;
     if (typeof finish === 'string') {
       const failure = failureOfFinish(finish, choices);
       if (failure) return this.#fail(failure, out);
     }
     this.#hasChoice = true;
-    if (isObject(choice.delta)) this.#blocks.push(choice.delta, out);
+    if (isObject(choice.delta)) {
+      if (isFilled(choice.delta.tool_calls)) this.#hasOwnCalls = true;
+      this.#blocks.push(choice.delta, out);
+    }
     if (isObject(choice.logprobs)) this.#tokens(tokensOf(choice.logprobs.content), out);
-    if (out.length > 0) this.#start(out);
     if (typeof finish === 'string') {
       this.#finish ??= finish;
       this.#stopReason ??= choice.stop_reason;

@@ -34,10 +34,12 @@ export function messageItem(id: string, content: JsonObject[], status: ItemStatu
 
 // -- reasoning --
 
-/** Whether encrypted reasoning is handed out: where the client asks for it, or where nothing is stored. */
-function wantsEncrypted({ request: { asked = {} }, hidden }: ReplyContext): boolean {
-  const { include, store } = asked;
-  if (hidden === undefined || store === false) return true;
+/** Whether encrypted reasoning is handed out: where the client asks for it, and what is sealed also where nothing is stored. */
+function wantsEncrypted(context: ReplyContext, part: ReasoningPart): boolean {
+  const { include, store } = context.request.asked ?? {};
+  const isStored = context.hidden !== undefined && store !== false;
+  // Plain text comes back by itself: only clients that ask for it may drop the text.
+  if (!isStored && isSealed(part)) return true;
   return Array.isArray(include) && include.includes('reasoning.encrypted_content');
 }
 
@@ -46,9 +48,17 @@ export function reasoningItem(part: ReasoningPart, context: ReplyContext): JsonO
   if (part.text === '' && !isSealed(part)) return undefined;
   const hidden = context.request.reasoning?.hidden === true;
   const id = encryptedBy(part)?.id || itemId('rs', context.ids);
-  const summary = part.text === '' || hidden ? [] : [summaryPart(part.text)];
+  const isShown = part.text !== '' && !hidden;
+  const summary = isShown ? [summaryPart(part.text)] : [];
+  const content = isShown && part.raw === true ? { content: [rawPart(part.text)] } : {};
   const encrypted = encryptedContent(part, id, context);
-  return { id, type: 'reasoning', summary, ...(encrypted !== undefined && { encrypted_content: encrypted }) };
+  return {
+    id,
+    type: 'reasoning',
+    summary,
+    ...content,
+    ...(encrypted !== undefined && { encrypted_content: encrypted }),
+  };
 }
 
 function encryptedBy({ signature, redacted }: ReasoningPart): EncryptedReasoning | undefined {
@@ -59,14 +69,19 @@ function encryptedBy({ signature, redacted }: ReasoningPart): EncryptedReasoning
 export function encryptedContent(part: ReasoningPart, id: string, context: ReplyContext): string | undefined {
   const own = encryptedBy(part);
   if (own !== undefined) return own.id === id || own.id === '' ? own.content : undefined;
-  if (!isSealed(part)) return undefined;
+  if (!isSealed(part) && part.raw !== true) return undefined;
   const written = writeReasoning(part);
   context.hidden?.set(id, written);
-  return wantsEncrypted(context) ? context.seal?.(written) : undefined;
+  return wantsEncrypted(context, part) ? context.seal?.(written) : undefined;
 }
 
 export function summaryPart(text: string): JsonObject {
   return { type: 'summary_text', text };
+}
+
+/** Raw reasoning stands there as well as in the summary: many clients show the summary alone. */
+export function rawPart(text: string): JsonObject {
+  return { type: 'reasoning_text', text };
 }
 
 // -- calls --
@@ -160,9 +175,11 @@ function parsed(written: string): JsonObject | undefined {
 /** What stands before a blob of the gateway's own. */
 export const SEAL_MARK = 'gw1.';
 
-/** A signed part as text, for the gateway's own reading. The text is part of it: a signature holds for the very same text, which
- *  a client may shorten. */
-function writeReasoning({ text, signature, redacted }: ReasoningPart): string {
+/** A signed or a raw part as text, for the gateway's own reading. The text is part of it: a signature holds for the very same text,
+ *  which a client may shorten, and raw text is what Codex leaves out. */
+function writeReasoning(part: ReasoningPart): string {
+  const { text, signature, redacted } = part;
+  if (!isSealed(part)) return JSON.stringify({ text, raw: true });
   return JSON.stringify(redacted === undefined ? { text, signature } : { redacted });
 }
 
@@ -170,8 +187,10 @@ function writeReasoning({ text, signature, redacted }: ReasoningPart): string {
 export function openReasoning(json: string): ReasoningPart | undefined {
   const value = parsed(json);
   if (value === undefined) return undefined;
-  const { text, signature, redacted } = value;
+  const { text, signature, redacted, raw } = value;
   if (typeof redacted === 'string') return { type: 'reasoning', text: '', redacted };
-  if (typeof text !== 'string' || typeof signature !== 'string') return undefined;
+  if (typeof text !== 'string') return undefined;
+  if (raw === true) return { type: 'reasoning', text };
+  if (typeof signature !== 'string') return undefined;
   return { type: 'reasoning', text, signature };
 }

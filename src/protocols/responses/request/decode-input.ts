@@ -94,8 +94,11 @@ function joinedText(list: JsonValue | undefined): string {
 function decodeReasoning(item: JsonObject): ReasoningPart | 'unreadable' | undefined {
   const { summary, content, encrypted_content: blob } = item;
   const text = joinedText(content) || joinedText(summary);
-  // Of another account, or older than the key: nobody can read it.
-  if (typeof blob === 'string' && blob.startsWith(SEAL_MARK)) return 'unreadable';
+  // Of another account, or older than the key: nobody can read it. Raw text beside it needs no key.
+  if (typeof blob === 'string' && blob.startsWith(SEAL_MARK)) {
+    const raw = joinedText(content);
+    return raw === '' ? 'unreadable' : { type: 'reasoning', text: raw };
+  }
   if (typeof blob === 'string' && blob !== '') {
     const signature = signatureOfEncrypted({ id: stringOf(item.id), content: blob });
     return openReasoning(blob) ?? { type: 'reasoning', text, signature, fate: 'report' };

@@ -21,6 +21,8 @@ export interface Block {
   readonly native?: NativePart;
   signature?: string;
   readonly redacted?: string;
+  /** Reasoning in the model's own words. */
+  readonly raw?: true;
 }
 
 export function deltaOf(block: Block, piece: string): string {

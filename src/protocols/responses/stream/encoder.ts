@@ -81,7 +81,7 @@ class ResponsesWriter implements StreamEncoder {
       case 'text_start':
         return this.#open(event.index, { kind: event.refusal ? 'refusal' : 'text' });
       case 'reasoning_start':
-        return this.#open(event.index, { kind: 'reasoning' });
+        return this.#open(event.index, { kind: 'reasoning', raw: event.raw });
       case 'tool_start':
         this.#characters += event.name.length;
         return this.#open(event.index, { kind: 'call', call: event });
@@ -220,7 +220,7 @@ class ResponsesWriter implements StreamEncoder {
     if (block !== undefined) append((block.tokens ??= []), tokens);
   }
 
-  #open(index: number, members: Pick<Block, 'kind' | 'call' | 'native' | 'redacted'>): string {
+  #open(index: number, members: Pick<Block, 'kind' | 'call' | 'native' | 'redacted' | 'raw'>): string {
     const block: Block = { ...members, held: '', length: 0, citations: [], ended: false };
     this.#blocks.set(index, block);
     this.#queue.push(block);
@@ -322,15 +322,16 @@ class ResponsesWriter implements StreamEncoder {
   #beginReasoning(block: Block): string {
     const frames = this.#closeItem('completed');
     const id = itemId('rs', this.#context.ids);
-    const item = new ReasoningItem(this.#frames, id, this.#output.length, this.#hideReasoning);
+    const shown = this.#hideReasoning ? 'hidden' : block.raw === true ? 'raw' : 'summary';
+    const item = new ReasoningItem(this.#frames, id, this.#output.length, shown);
     block.item = item;
     return frames + this.#beginItem(item);
   }
 
   #seal(block: Block): string {
-    const { signature, redacted } = block;
+    const { signature, redacted, raw } = block;
     const text = block.item instanceof ReasoningItem ? block.item.text : '';
-    const part: ReasoningPart = { type: 'reasoning', text, signature, redacted };
+    const part: ReasoningPart = { type: 'reasoning', text, signature, redacted, raw };
     const frames = block.item === undefined && isSealed(part) ? this.#beginReasoning(block) : '';
     if (block.item instanceof ReasoningItem) {
       block.item.encrypted = encryptedContent(part, block.item.id, this.#context);

@@ -5,6 +5,7 @@ import { encodeCitation } from '../reply/citations.ts';
 import {
   callItem,
   messageItem,
+  rawPart,
   refusalPart,
   summaryPart,
   textPart,
@@ -176,45 +177,69 @@ function partValue({ kind, deltas, annotations, tokens }: MessagePart): JsonObje
   return kind === 'text' ? textPart(deltas.text, [...annotations], [...tokens]) : refusalPart(deltas.text);
 }
 
+/** What a client sees of reasoning: raw text goes out as a summary too, the one thing that many clients show. */
+type ShownReasoning = 'hidden' | 'summary' | 'raw';
+
 export class ReasoningItem extends Item {
-  readonly #hidden: boolean;
+  readonly #shown: ShownReasoning;
   #summary: Deltas | undefined;
+  #content: Deltas | undefined;
   /** Of a summary that the client does not see, all the same. */
   text = '';
   /** Set where the block ends. */
   encrypted: string | undefined;
 
-  constructor(frames: Numbered, id: string, index: number, hidden: boolean) {
+  constructor(frames: Numbered, id: string, index: number, shown: ShownReasoning) {
     super(frames, id, index);
-    this.#hidden = hidden;
+    this.#shown = shown;
   }
 
   delta(piece: string): string {
     this.text += piece;
-    if (this.#hidden) return '';
-    if (this.#summary !== undefined) return this.#summary.write(piece);
-    const place = { ...this.place, summary_index: 0 };
+    if (this.#shown === 'hidden') return '';
+    const opening = this.#summary === undefined ? this.#openParts() : '';
+    return opening + (this.#summary?.write(piece) ?? '') + (this.#content?.write(piece) ?? '');
+  }
+
+  get #summaryPlace(): JsonObject {
+    return { ...this.place, summary_index: 0 };
+  }
+
+  get #contentPlace(): JsonObject {
+    return { ...this.place, content_index: 0 };
+  }
+
+  #openParts(): string {
+    const place = this.#summaryPlace;
     this.#summary = new Deltas(this.frames, 'response.reasoning_summary_text.delta', place);
-    const part = summaryPart('');
-    return (
-      this.frames.frame('response.reasoning_summary_part.added', { ...place, part }) +
-      this.#summary.write(piece)
-    );
+    const added = { ...place, part: summaryPart('') };
+    const opening = this.frames.frame('response.reasoning_summary_part.added', added);
+    if (this.#shown !== 'raw') return opening;
+    const at = this.#contentPlace;
+    this.#content = new Deltas(this.frames, 'response.reasoning_text.delta', at);
+    return opening + this.frames.frame('response.content_part.added', { ...at, part: rawPart('') });
   }
 
   protected closeParts(): string {
     if (this.#summary === undefined) return '';
-    const place = { ...this.place, summary_index: 0 };
+    const place = this.#summaryPlace;
     const { text } = this.#summary;
-    return (
+    const closing =
       this.frames.frame('response.reasoning_summary_text.done', { ...place, text }) +
-      this.frames.frame('response.reasoning_summary_part.done', { ...place, part: summaryPart(text) })
+      this.frames.frame('response.reasoning_summary_part.done', { ...place, part: summaryPart(text) });
+    if (this.#content === undefined) return closing;
+    const at = this.#contentPlace;
+    return (
+      closing +
+      this.frames.frame('response.reasoning_text.done', { ...at, text }) +
+      this.frames.frame('response.content_part.done', { ...at, part: rawPart(text) })
     );
   }
 
   value(status: ItemStatus): JsonObject {
     const summary = this.#summary === undefined ? [] : [summaryPart(this.#summary.text)];
     const item: JsonObject = { id: this.id, type: 'reasoning', summary };
+    if (this.#content !== undefined) item.content = [rawPart(this.#content.text)];
     if (this.encrypted !== undefined) item.encrypted_content = this.encrypted;
     if (status === 'incomplete') item.status = status;
     return item;

@@ -37,7 +37,7 @@ describe('reading', () => {
       model: 'm-1',
       created: 5,
       parts: [
-        { type: 'reasoning', text: 'hm' },
+        { type: 'reasoning', text: 'hm', raw: true },
         { type: 'text', text: 'hi' },
         { type: 'tool_call', id: 'a', name: 'f', arguments: '{}' },
       ],
@@ -57,7 +57,7 @@ describe('reading', () => {
         ],
       },
       [
-        { type: 'reasoning', text: 'hm' },
+        { type: 'reasoning', text: 'hm', raw: true },
         { type: 'text', text: 'ab' },
       ],
     ],

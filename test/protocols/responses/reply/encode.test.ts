@@ -357,6 +357,23 @@ describe('thinking that its provider wants back', () => {
     expect(streamedOf(replyOf([signed]), contextOf(INCLUDED, over))).toEqual(whole);
   });
 
+  test('is raw text of an open model: content beside the summary, sealed only where the client asks for it', () => {
+    const raw: ReplyPart = { type: 'reasoning', text: 'hm', raw: true };
+    const whole = wholeOf(replyOf([raw]), contextOf(INCLUDED));
+    const [item] = whole.output as { encrypted_content: string }[];
+    expect(item).toMatchObject({
+      summary: [{ type: 'summary_text', text: 'hm' }],
+      content: [{ type: 'reasoning_text', text: 'hm' }],
+    });
+    expect(openReasoning(item?.encrypted_content ?? '')).toEqual({ type: 'reasoning', text: 'hm' });
+    expect(streamedOf(replyOf([raw]), contextOf(INCLUDED))).toEqual(whole);
+    const [bare] = wholeOf(replyOf([raw]), contextOf()).output as object[];
+    expect(bare).not.toHaveProperty('encrypted_content');
+    const hidden = new Map<string, string>();
+    const [stored] = wholeOf(replyOf([raw]), { ...contextOf(), hidden }).output as { id: string }[];
+    expect(openReasoning(hidden.get(stored?.id ?? '') ?? '')).toEqual({ type: 'reasoning', text: 'hm' });
+  });
+
   test.each(['', '{', '{}', 'gw1.', 'gw1.e30', 'gAAAA', '{"text":1}'])('%s is nobody of ours', (blob) => {
     expect(openReasoning(blob)).toBeUndefined();
   });
