@@ -1,5 +1,7 @@
 import { describe, expect, test } from 'vitest';
+import type { JsonObject } from '../../../../src/canonical/json.ts';
 import { decodeReply } from '../../../../src/protocols/chat/reply/decode.ts';
+import { decode, DONE } from '../frames.ts';
 
 const CALL = { id: 'call_1', type: 'function', function: { name: 'look', arguments: '{}' } };
 const TEXT = { index: 0, finish_reason: 'stop', message: { role: 'assistant', content: 'Let me look.' } };
@@ -31,4 +33,21 @@ describe('one answer over two choices', () => {
       stop: { reason: 'end' },
     });
   });
+});
+
+test('a stream of one answer over two choices is one', () => {
+  const at = (index: number, delta: JsonObject, finish: string | null = null) => ({
+    id: 'c',
+    model: 'm',
+    choices: [{ index, delta, finish_reason: finish }],
+  });
+  const events = decode([
+    at(0, { role: 'assistant', content: 'Let me look.' }),
+    at(1, { tool_calls: [{ index: 0, ...CALL }] }),
+    at(0, {}, 'stop'),
+    at(1, {}, 'tool_calls'),
+    DONE,
+  ]);
+  expect(events.find(({ type }) => type === 'tool_start')).toMatchObject({ id: 'call_1', name: 'look' });
+  expect(events.at(-1)).toMatchObject({ type: 'end', stop: { reason: 'tool_calls' } });
 });
