@@ -308,7 +308,7 @@ export function modelJson(entry: ModelEntry, states: ReadonlyMap<string, string>
     vision: entry.vision,
     tools: entry.tools,
     thinking: entry.thinking,
-    embeddings: entry.embeddings,
+    ...(entry.embeddings && { embeddings: true }),
     context_window: entry.contextWindow,
     max_output: entry.maxOutput,
   };

@@ -93,7 +93,7 @@ describe('a conversation', () => {
     expect(identityOf({ body }).conversation).toBe(named('in the body'));
   });
 
-  it('is another for another account, whatever the client calls it', () => {
+  it('P47: is another for another account, whatever the client calls it', () => {
     const headers = { 'x-claude-code-session-id': SESSION };
     const { conversation } = identityOf({ headers });
     expect(identityOf({ headers, accountId: 2 }).conversation).not.toBe(conversation);

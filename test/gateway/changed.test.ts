@@ -24,7 +24,7 @@ it.each([
     'messages',
     { stop_sequences: ['1', '2', '3', '4', '5'] },
     [
-      'messages[]: this model goes on only after the user',
+      'messages[]: this model answers only after a user message',
       'stop_sequences: the gateway itself stops at some of them',
     ],
   ],

@@ -67,6 +67,9 @@ const connectTools: List = async () => {
 
 const workers: List = () => Promise.resolve([{ word: 'auto', note: 'one for each core' }]);
 
+const kindsOfWork: List = () =>
+  Promise.resolve(['main', 'subagent', 'compaction', 'auxiliary'].map((word) => ({ word })));
+
 interface Values {
   list: List;
   /** The words are separated by commas. */
@@ -98,6 +101,8 @@ const VALUES: Readonly<Record<string, Values | typeof FILES | typeof FREE>> = {
   'requests id': FREE,
   'conversations id': FREE,
   conversation: FREE,
+  class: { list: kindsOfWork },
+  agent: FREE,
   label: FREE,
   'run words': { list: tools, first: true },
   'tiers names': { list: accountsAndTiers },

@@ -30,8 +30,14 @@ export function defineExplain(explain: Command, context: Context): void {
       '--file <request.json>',
       'the body of a request; its images, tools and length are taken into account (default: none)',
     )
-    .option('--class <class>', 'the kind of work, for routes with rules: compaction, subagent, …')
-    .option('--agent <type>', 'the type of the sub-agent that asks, for routes with rules: Explore, …')
+    .option(
+      '--class <class>',
+      'the kind of work, for routes with rules: compaction, subagent, … (default: none)',
+    )
+    .option(
+      '--agent <type>',
+      'the type of the sub-agent that asks, for routes with rules: Explore, … (default: none)',
+    )
     .option('--json', 'print JSON')
     .addHelpText('after', '\nExamples:\n  gateway explain auto\n  gateway explain auto --file request.json')
     .action(async (model: string, options: Options, command: Command) =>
