@@ -76,7 +76,7 @@ it('what a client asks its vendor of a miss passes where ids are shared, and so 
   const to = await gateway({
     config: {
       providers: {
-        p: provider(`${upstream.url}/v1`, 'messages', ['m'], { protocol: both, shared_ids: true }),
+        p: provider(`${upstream.url}/v1`, 'messages', ['m'], { protocol: both }),
       },
     },
   });

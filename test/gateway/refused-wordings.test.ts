@@ -96,17 +96,22 @@ function responses(): JsonObject {
 
 const BODIES: Readonly<Record<Door, () => JsonObject>> = { chat: everything, messages, responses };
 
-/** They teach what a translation heeds: on the relay nothing stands in for it, and the refusal stays the client's. */
+/** What such a server refuses, where the usual body has nothing of it. */
+const REFUSED: Readonly<Record<string, JsonObject>> = {
+  'SiliconFlow, the type of thinking': { thinking: { type: 'adaptive' } },
+};
+
+/** They are about the meaning of the client's own tools, which nothing but a translation can give in another form: on the relay the
+ *  refusal stays the client's. */
 const TRANSLATED_ALONE = new Set([
-  'SiliconFlow, the type of thinking',
   'MiniMax, a tool of free text',
   'a compatible server, tools on the way',
 ]);
 
 /** What a wording says, as the door at which it is heard. */
-async function replay({ body }: Worded, door: Door): Promise<object> {
+async function replay({ name, body }: Worded, door: Door): Promise<object> {
   refuseFirst(body);
-  const request = BODIES[door]();
+  const request = { ...BODIES[door](), ...REFUSED[name] };
   const model = `m${made++}`;
   const first = await send(door, model, request);
   await first.text();

@@ -210,7 +210,6 @@ const kept: [protocol: keyof typeof PATHS, param: string, body: object][] = [
     { container: { skills: [{ type: 'custom', skill_id: 's' }] } },
   ],
   ['messages', 'thread.previous_message_id', { thread: { type: 'continue', previous_message_id: 'msg_1' } }],
-  ['messages', 'diagnostics.previous_message_id', { diagnostics: { previous_message_id: 'msg_1' } }],
   [
     'messages',
     'messages[0].content[].source.file_id',

@@ -73,6 +73,8 @@ const noMaxOnChat: RelayRule = ({ value, traits, set }) => {
 const adaptiveThinking: RelayRule = ({ value: { thinking }, traits: { thinkingForm }, set }) => {
   if (thinkingForm === 'adaptive' && isObject(thinking) && thinking.type === 'enabled') {
     set(['thinking', 'type'], 'adaptive', 'sent as adaptive');
+  } else if (thinkingForm === 'type' && isObject(thinking) && thinking.type === 'adaptive') {
+    set(['thinking', 'type'], 'enabled', 'sent as enabled');
   }
 };
 

@@ -72,7 +72,7 @@ function rejecting(path: string, { rejectFields }: Traits): Partial<Traits> {
 function withValues(path: string, values: readonly string[]): Partial<Traits> {
   if (isEffortPath(path)) return { efforts: EFFORTS.filter((effort: Effort) => values.includes(effort)) };
   if (path === 'thinking.type' && values.includes('enabled')) {
-    return { thinkingAdaptive: false, thinkingBudget: true };
+    return { thinking: true, thinkingAdaptive: false, thinkingBudget: true, thinkingForm: 'type' };
   }
   return {};
 }

@@ -31,7 +31,7 @@ interface Found {
 }
 
 /** Containers may be new, with skills that every account has. */
-function keptBeside({ container, thread, diagnostics }: JsonObject): string | undefined {
+function keptBeside({ container, thread }: JsonObject): string | undefined {
   if (isName(container)) return 'container';
   if (isObject(container)) {
     if (isName(container.id)) return 'container.id';
@@ -39,10 +39,8 @@ function keptBeside({ container, thread, diagnostics }: JsonObject): string | un
     const own = skills.findIndex((skill) => isObject(skill) && skill.type !== 'anthropic');
     if (own >= 0) return `container.skills[${own}].skill_id`;
   }
-  if (isObject(thread) && isName(thread.previous_message_id)) return 'thread.previous_message_id';
-  return isObject(diagnostics) && isName(diagnostics.previous_message_id)
-    ? 'diagnostics.previous_message_id'
-    : undefined;
+  // The id in `diagnostics` is no such name: its answer tells why a cache was missed, and nothing of the other message.
+  return isObject(thread) && isName(thread.previous_message_id) ? 'thread.previous_message_id' : undefined;
 }
 
 function checkTurns(value: JsonObject, found: Found): void {
