@@ -103,10 +103,7 @@ const REFUSED: Readonly<Record<string, JsonObject>> = {
 
 /** They are about the meaning of the client's own tools, which nothing but a translation can give in another form: on the relay the
  *  refusal stays the client's. */
-const TRANSLATED_ALONE = new Set([
-  'MiniMax, a tool of free text',
-  'a compatible server, tools on the way',
-]);
+const TRANSLATED_ALONE = new Set(['MiniMax, a tool of free text', 'a compatible server, tools on the way']);
 
 /** What a wording says, as the door at which it is heard. */
 async function replay({ name, body }: Worded, door: Door): Promise<object> {
