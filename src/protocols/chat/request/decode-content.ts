@@ -70,12 +70,19 @@ function withMark<P extends TextPart | ImagePart | DocumentPart>(part: P, source
   return part;
 }
 
-function readImage(part: JsonObject, message: number, index: number): ImagePart {
+const PDF = 'application/pdf';
+
+/** Some clients send a PDF in the form of an image. */
+function readImage(part: JsonObject, message: number, index: number): ImagePart | DocumentPart {
   const { image_url: image } = part;
   const url = isObject(image) ? image.url : image;
   const at = partPath(message, index);
   if (typeof url !== 'string' || url === '') refuse(`${at}.image_url.url`, 'must be a non-empty string');
-  const read: ImagePart = { type: 'image', source: mediaSource(url), at };
+  const source = mediaSource(url);
+  if (source.kind === 'base64' && source.mediaType === PDF) {
+    return withMark<DocumentPart>({ type: 'document', source, at }, part);
+  }
+  const read: ImagePart = { type: 'image', source, at };
   if (isObject(image) && typeof image.detail === 'string') read.detail = image.detail;
   return withMark(read, part);
 }

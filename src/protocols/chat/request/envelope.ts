@@ -94,13 +94,19 @@ function readParts(parts: JsonValue[], found: Found, message: number): void {
   for (let at = 0; at < parts.length; at++) {
     const part = parts[at];
     if (!isObject(part)) continue;
-    if (part.type === 'image_url') needs.image = true;
+    if (part.type === 'image_url') needs[isPdf(part.image_url) ? 'document' : 'image'] = true;
     else if (part.type === 'file') {
       needs.document = true;
       const file = isObject(part.file) ? part.file : part;
       if (isName(file.file_id)) found.kept ??= `messages[${message}].content[${at}].file.file_id`;
     } else if (part.type === 'input_audio') needs.audio = true;
   }
+}
+
+/** Some clients send a PDF in the form of an image. */
+function isPdf(image: JsonValue | undefined): boolean {
+  const url = isObject(image) ? image.url : image;
+  return typeof url === 'string' && url.startsWith('data:application/pdf');
 }
 
 function isFilled(value: JsonValue | undefined): boolean {

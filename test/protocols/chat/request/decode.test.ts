@@ -394,6 +394,11 @@ describe('parts', () => {
       { type: 'image', source: { kind: 'base64', mediaType: 'image/png', data: 'AAAA' }, detail: 'low', at },
     ],
     [
+      'a PDF in the form of an image',
+      { type: 'image_url', image_url: { url: 'data:application/pdf;base64,AAAA' } },
+      { type: 'document', source: { kind: 'base64', mediaType: 'application/pdf', data: 'AAAA' }, at },
+    ],
+    [
       'an image whose URL stands alone',
       { type: 'image_url', image_url: 'https://a.example/b.png' },
       { type: 'image', source: { kind: 'url', url: 'https://a.example/b.png' }, at },

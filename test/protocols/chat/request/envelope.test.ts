@@ -102,6 +102,14 @@ describe('needs', () => {
       messages({ role: 'tool', tool_call_id: 'a', content: [{ type: 'image_url' }] }),
     ],
     ['a file: document', ['document'], part('file')],
+    [
+      'a PDF in the form of an image: document',
+      ['document'],
+      messages({
+        role: 'user',
+        content: [{ type: 'image_url', image_url: { url: 'data:application/pdf;base64,AA' } }],
+      }),
+    ],
     ['audio: audio', ['audio'], part('input_audio')],
     ['an answer in audio: audio', ['audio'], { modalities: ['text', 'audio'] }],
     ['tools: tools', ['tools'], { tools: [{}] }],
