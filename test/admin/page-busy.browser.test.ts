@@ -16,6 +16,7 @@ import { gateway } from '../helpers/gateway.ts';
 import { usageRow } from '../store/support.ts';
 import { arrive, browserOfFile, chrome, HEADINGS } from './page-support.ts';
 import { identity } from '../helpers/identity.ts';
+import { createRepeats } from '../../src/repeats.ts';
 
 const TURN_MS = 20;
 const EVENTS_A_SECOND = 1000;
@@ -38,6 +39,7 @@ function peersWith(live: Live): Peers {
     onLead: nothing,
     readMetrics: async () => '',
     live,
+    repeats: createRepeats(systemClock),
     sessions: {
       createLink: async () => sessions.createLink(),
       open: async (code) => sessions.open(code),
@@ -63,7 +65,9 @@ function reportRequests(live: Live): () => number {
       startedAt: systemClock.monotonic(),
       identity: identity(),
       passedOver: [],
+      rule: undefined,
       spans: undefined,
+      held: false,
     });
     trace.firstByteAt = trace.startedAt;
     underWay.push(trace);

@@ -95,7 +95,8 @@ describe('the envelope', () => {
 
 describe('hints', () => {
   it('know how the conversation begins, and its cache key', () => {
-    const { names, beginning } = client.hints;
+    const names = (body: JsonObject) => client.hints.names(body);
+    const beginning = (body: JsonObject) => client.hints.beginning(body);
     const first = [user('hi')];
     const later = [...first, { role: 'assistant', content: 'yes' }, user('more')];
     expect(beginning({ input: first })).toBe(beginning({ input: later }));
