@@ -9,8 +9,8 @@ import { ID_PREFIX, labelOf } from './names.ts';
 
 /** null: the client says nothing of it. */
 export interface Identity {
-  /** `conv_` and base62: the same for all requests of a conversation, and for no other account's. */
-  readonly conversation: string;
+  /** `conv_` and base62: the same for all requests of a conversation, and for no other account's. null: the request belongs to none. */
+  readonly conversation: string | null;
   /** The part of a conversation that another agent than the first one does. */
   readonly agent: string | null;
   readonly parentAgent: string | null;
@@ -37,8 +37,9 @@ type Headers = Readonly<Record<string, string | string[] | undefined>>;
 interface Introduction {
   headers: Headers;
   body: BodyNames;
-  /** The text of the conversation's beginning; read only where nothing else names the conversation. */
-  beginning: () => string;
+  /** The text of the conversation's beginning; read only where nothing else names the conversation. undefined: only a name makes the
+   *  request a part of one. */
+  beginning: (() => string) | undefined;
   /** The account's row, which a rename keeps; and the label of its key. */
   accountId: number;
   keyLabel: string | null;
@@ -176,9 +177,10 @@ function conversationOf(
   named: string | undefined,
   beginnings: Beginnings,
   now: number,
-): string {
+): string | null {
   if (named !== undefined)
     return named.length > LONGEST_KEPT ? idOfName(accountId, named) : keptId(accountId, named);
+  if (beginning === undefined) return null;
   // Applications give one key to all their conversations.
   const begun = digest(`${accountId} ${BEGUN} ${body.cacheKey ?? ''}\n${beginning()}`);
   return ID_PREFIX + beginnings.slotOf(begun, now) + begun;

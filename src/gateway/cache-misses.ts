@@ -63,7 +63,7 @@ export function createCacheMisses({
 
   function advise(cause: MissCause, { detail, tokens, costUsd }: PricedMiss, { identity, key }: Trace): void {
     log.warn(`a conversation missed its prompt cache ${MANY} times for one cause: ${ADVICE[cause]}`, {
-      conversation: shortId(identity.conversation),
+      conversation: identity.conversation === null ? null : shortId(identity.conversation),
       account: key.account,
       cause,
       detail,

@@ -49,7 +49,7 @@ export async function infer(arrival: Arrival, exchange: Exchange, deps: GatewayD
     const { strict, limits, responses } = config;
     const { lessons } = deps.routing;
     const who = query.identity ?? identity(inbound);
-    const { conversation } = who;
+    const conversation = who.conversation ?? undefined;
     const unstored = !responses.store;
     const build = { forwarded, strict, recalled, references, unstored, conversation, lessons };
     const lone = targets === resolution.targets ? resolution.lone : targets.length === 1;
@@ -139,13 +139,14 @@ async function answer(
 
 /** The conversation of the request, and the agent within it. */
 function identityOf(
-  { protocol, value }: Inbound,
+  { protocol, endpoint, value }: Inbound,
   headers: Exchange['headers'],
   { accountId, usageLabel: keyLabel }: Key,
   { beginnings, clock }: GatewayDeps,
 ): Identity {
   const { hints } = protocol.client;
-  const beginning = (): string => hints.beginning(value);
+  const isAlone = endpoint.does === 'relay' && endpoint.isAlone === true;
+  const beginning = isAlone ? undefined : (): string => hints.beginning(value);
   return identify(
     { headers, body: hints.names(value), beginning, accountId, keyLabel },
     beginnings,

@@ -36,17 +36,23 @@ export type FinishedPart = Pick<Identity, 'conversation' | 'client' | 'label'> &
 export function conversationsOf(requests: Iterable<FinishedPart>): LiveConversation[] {
   const found = new Map<string, LiveConversation>();
   for (const request of requests) {
-    const later = found.get(request.conversation);
+    const { conversation } = request;
+    if (conversation === null) continue;
+    const later = found.get(conversation);
     if (later !== undefined) addPart(later, request);
-    else if (found.size < MOST_CONVERSATIONS) found.set(request.conversation, conversationOf(request));
+    else if (found.size < MOST_CONVERSATIONS) found.set(conversation, conversationOf(conversation, request));
   }
   return [...found.values()];
 }
 
 /** A conversation as its last request shows it. */
-function conversationOf({ input, output, costUsd, at, ...named }: FinishedPart): LiveConversation {
+function conversationOf(
+  conversation: string,
+  { input, output, costUsd, at, ...named }: FinishedPart,
+): LiveConversation {
   return {
     ...named,
+    conversation,
     requests: 1,
     input_tokens: input,
     output_tokens: output,

@@ -57,23 +57,29 @@ export function createAffinity(onChange?: AffinityListener, most = MOST_LANES): 
 
   return {
     recall({ identity, model }) {
-      const answers = identity === undefined ? undefined : lanes.get(laneOf(identity));
+      const answers = lanes.get(laneOf(identity) ?? '');
       return answers?.find(({ asked }) => asked === model) ?? answers?.[0];
     },
     remember({ identity, model }, { key, family }) {
-      if (identity === undefined) return;
       const lane = laneOf(identity);
+      if (lane === undefined) return;
       const last = { asked: model, key, family };
       if (keep(lane, last)) onChange?.(lane, last);
     },
-    isNew: ({ identity }) => identity !== undefined && !lanes.has(laneOf(identity)),
+    isNew({ identity }) {
+      const lane = laneOf(identity);
+      return lane !== undefined && !lanes.has(lane);
+    },
     adopt(lane, last) {
       keep(lane, last);
     },
   };
 }
 
-function laneOf({ conversation, agent }: Pick<Identity, 'conversation' | 'agent'>): string {
+/** undefined: the request is a part of no conversation that is known. */
+function laneOf(identity: Pick<Identity, 'conversation' | 'agent'> | undefined): string | undefined {
+  if (identity === undefined || identity.conversation === null) return undefined;
+  const { conversation, agent } = identity;
   return agent === null ? conversation : `${conversation} ${agent}`;
 }
 

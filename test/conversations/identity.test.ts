@@ -132,7 +132,7 @@ describe('a conversation', () => {
   it('that its beginning alone names ends after six hours of pause, not before', () => {
     const ask = setUp();
     const body = begun('the same every day');
-    const at = (hours: number): string => ask({ body, at: hours * HOUR_MS }).conversation;
+    const at = (hours: number): string => ask({ body, at: hours * HOUR_MS }).conversation ?? '';
     const first = at(5);
     expect([at(10.9), at(16.8), at(22.7)]).toEqual([first, first, first]);
     const next = at(28.7);
@@ -161,7 +161,8 @@ describe('a conversation', () => {
   });
 
   it('is found by the beginning of its id', () => {
-    const { conversation } = identityOf({ body: begun('x') });
+    const { conversation: found } = identityOf({ body: begun('x') });
+    const conversation = found ?? '';
     expect(readConversationId(shortId(conversation))).toBe(conversation.slice(0, 13));
     expect(readConversationId(conversation)).toBe(conversation);
     expect(readConversationId('a%b')).toBeUndefined();
@@ -260,7 +261,7 @@ it('knows the programs of the recorded requests, and their conversations', () =>
     return {
       name: name.replace(/\.jsonl.*/, ''),
       client,
-      isNamed: conversation.length === 'conv_'.length + 16,
+      isNamed: conversation?.length === 'conv_'.length + 16,
     };
   });
   expect(

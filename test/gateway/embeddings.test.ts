@@ -56,7 +56,14 @@ describe('embeddings', () => {
       { path: '/v1/embeddings', json: { model: 'nomic-embed-text', ...ASKED } },
     ]);
     const [row] = await readRequestRows(server, 1);
-    expect(row).toMatchObject({ endpoint: 'embeddings', status: 200, input: 3, output: 0, costUsd: 6e-6 });
+    expect(row).toMatchObject({
+      endpoint: 'embeddings',
+      status: 200,
+      input: 3,
+      output: 0,
+      costUsd: 6e-6,
+      conversation: null,
+    });
   });
 
   it('fall back to the same model at another provider, and never to another model', async () => {

@@ -161,6 +161,7 @@ async function recallAnswers(
   const { identity } = query;
   if (identity === undefined) return;
   const { conversation, agent } = identity;
+  if (conversation === null) return;
   // Where the database is away, the request goes on without.
   const rows = await store.listRequests({ conversation, limit: MOST_ROWS }).catch(() => []);
   for (const { agent: of, provider, model, modelAsked, error } of rows.reverse()) {

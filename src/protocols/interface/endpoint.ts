@@ -40,6 +40,8 @@ export interface Relayed extends WithBody {
   readonly permission?: Permission;
   /** Targets that have it, and where; undefined: every target that speaks the protocol does, at `path`. */
   readonly at?: ServedAt;
+  /** Its requests are parts of no conversation, unless the client names one. */
+  readonly isAlone?: true;
   /** Reads its streams; undefined: the answer is whole. */
   createClassifier?(options: { usageAsked: boolean }): StreamClassifier;
   /**

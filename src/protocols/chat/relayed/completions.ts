@@ -19,6 +19,7 @@ export const completions: Relayed = {
   method: 'POST',
   path: '/completions',
   recordedAs: 'completions',
+  isAlone: true,
   at: {
     pathOf: ({ completionsPath, embeddings }) =>
       embeddings === true || completionsPath === false ? undefined : completionsPath,

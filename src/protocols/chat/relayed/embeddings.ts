@@ -15,6 +15,7 @@ export const embeddings: Relayed = {
   method: 'POST',
   path: PATH,
   recordedAs: 'embeddings',
+  isAlone: true,
   permission: 'embeddings',
   at: {
     pathOf: (traits) => (makesEmbeddings(traits) ? PATH : undefined),
