@@ -1,11 +1,10 @@
 // The form of the answer towards a responses provider: as asked for, in its other form with the rest in words, or as a forced call.
 import { isObject, type JsonObject, type JsonValue } from '../../../canonical/json.ts';
 import type { ResponseFormat } from '../../../canonical/request.ts';
-import { answerInWords, refuseFormat, type EncodeContext } from '../../shared/encode-context.ts';
+import { answerInWords, type EncodeContext } from '../../shared/encode-context.ts';
+import { addAnswerTool, FORMAT_NAME } from '../../shared/openai/answer-tool.ts';
 import { formsOf, isForcedFormat, isStrictSchema } from '../../shared/tools/function-tools.ts';
 import { addInstructions, withFirst } from './server-rules.ts';
-
-const NAME = 'structured_output';
 
 /** Puts the form into `text`, or a tool that stands for it into the tools of `body`: then its name is given. */
 export function putFormat(
@@ -17,7 +16,7 @@ export function putFormat(
   const { request, traits } = encoding;
   const format = request.responseFormat;
   if (format === undefined) return undefined;
-  if (isForcedFormat(encoding)) return forceTool(format, body, mayForce, encoding);
+  if (isForcedFormat(encoding)) return addAnswerTool(format, body, encoding, WIRE, mayForce);
   const forms = formsOf(traits);
   if (forms.includes(format.type)) text.format = encodeFormat(format);
   else if (format.type === 'json_object') {
@@ -35,7 +34,7 @@ export function putFormat(
 
 function encodeFormat(format: ResponseFormat): JsonObject {
   if (format.type === 'json_object') return { type: 'json_object' };
-  const wire: JsonObject = { type: 'json_schema', name: format.name ?? NAME };
+  const wire: JsonObject = { type: 'json_schema', name: format.name ?? FORMAT_NAME };
   if (format.description !== undefined) wire.description = format.description;
   wire.schema = format.schema;
   const { strict } = format;
@@ -56,38 +55,9 @@ export function saysJson(input: JsonValue | undefined): boolean {
   return /json/i.test(JSON.stringify(input ?? ''));
 }
 
-/** The tool must be called, or, where the client has tools of its own that may be, any of them. */
-function forceTool(
-  format: ResponseFormat,
-  body: JsonObject,
-  mayForce: boolean,
-  encoding: EncodeContext,
-): string | undefined {
-  const { traits } = encoding;
-  if (traits.tools === false || !mayForce) {
-    const why = 'this model gives no structured output and takes no forced tool';
-    if (formsOf(traits).length === 0) refuseFormat(encoding, why);
-    askInWords(format, body, encoding, 'this server takes no form of it beside tools: asked for in words');
-    return undefined;
-  }
-  const { tool_choice: choice } = body;
-  if (choice === 'required' || isObject(choice)) {
-    encoding.warn('dropped', 'responseFormat', 'a call of another tool is forced');
-    return undefined;
-  }
-  const given = Array.isArray(body.tools) ? body.tools : [];
-  const others = given.length > 0 && choice !== 'none';
-  const named = others || traits.namedToolChoice;
-  // Where words alone are taken, a tool that must be called stands alone.
-  const tools = named ? given : [];
-  const taken = new Set(tools.map((tool) => (isObject(tool) ? tool.name : undefined)));
-  let name = NAME;
-  while (taken.has(name)) name = `${name}_`;
-  const own = format.type === 'json_schema' ? format : { schema: { type: 'object' } };
-  const description =
-    ('description' in own ? own.description : undefined) ?? 'Give the final answer with this tool.';
-  body.tools = [...tools, { type: 'function', name, description, parameters: own.schema, strict: false }];
-  body.tool_choice = others || !named ? 'required' : { type: 'function', name };
-  encoding.warn('changed', 'responseFormat', 'structured output is asked for as a forced tool call');
-  return name;
-}
+const WIRE = {
+  askInWords,
+  nameOf: (tool: JsonValue) => (isObject(tool) ? tool.name : undefined),
+  tool: (own: JsonObject): JsonObject => ({ type: 'function', ...own, strict: false }),
+  choice: (name: string): JsonObject => ({ type: 'function', name }),
+};
