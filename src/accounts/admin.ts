@@ -9,7 +9,7 @@ import type {
   NewAdminToken,
   AuditEntry,
   AdminStore,
-} from '../store/admin-records.ts';
+} from '../store/admin/admin-records.ts';
 import { hashKey } from './access.ts';
 import type { Logger } from '../log.ts';
 

@@ -8,7 +8,7 @@ import type { Ids } from '../ids.ts';
 import type { HeaderList, SiteExchange } from '../gateway/exchange.ts';
 import type { Logger } from '../log.ts';
 import type { Routing } from '../routing/routing.ts';
-import type { AdminScope, AdminStore } from '../store/admin-records.ts';
+import type { AdminScope, AdminStore } from '../store/admin/admin-records.ts';
 import type { KeyStore, AdmissionStore, UsageStore, HealthStore } from '../store/store.ts';
 import type { Authenticator, Caller } from './authenticate.ts';
 import type { Events } from './events.ts';

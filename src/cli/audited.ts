@@ -1,6 +1,6 @@
 // What commands change has its row in the audit, as what the admin API changes.
 import type { KeySpec } from '../accounts/access.ts';
-import type { AuditEntry, AdminStore } from '../store/admin-records.ts';
+import type { AuditEntry, AdminStore } from '../store/admin/admin-records.ts';
 import type { Key, KeyStore } from '../store/store.ts';
 import type { Context } from './context.ts';
 

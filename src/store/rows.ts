@@ -1,6 +1,6 @@
 // Rows that both engines store in the same columns: accounts, keys and tokens of the admin API; and the columns of what is exported.
 import { snakeCase } from '../snake-case.ts';
-import type { AdminScope, AdminToken } from './admin-records.ts';
+import type { AdminScope, AdminToken } from './admin/admin-records.ts';
 import type { Account, Key, KeyPlace, NewKey, Permission, StoredRecord } from './store.ts';
 import { USAGE_COLUMNS } from './usage-columns.ts';
 

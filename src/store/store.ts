@@ -4,7 +4,7 @@
 import type { Cancellation } from '../cancellation.ts';
 import type { Permission } from '../canonical/request.ts';
 import type { ConversationPart, ConversationQuery } from './conversation-parts.ts';
-import type { AdminStore, AuditEntry } from './admin-records.ts';
+import type { AdminStore, AuditEntry } from './admin/admin-records.ts';
 import type { Grant, GrantStore, HoldStore, Spending } from './holds/holds.ts';
 import type { TokenTotals, UsageRow } from './usage-columns.ts';
 

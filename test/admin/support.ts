@@ -2,7 +2,7 @@
 import { createAdminToken } from '../../src/accounts/admin.ts';
 import { systemClock } from '../../src/clock.ts';
 import { createIds } from '../../src/ids.ts';
-import type { AdminScope } from '../../src/store/admin-records.ts';
+import type { AdminScope } from '../../src/store/admin/admin-records.ts';
 import type { TestGateway } from '../helpers/gateway.ts';
 
 export const API = '/admin/api/v1';

@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { HOUR_MS } from '../../src/clock.ts';
-import type { AuditEntry, NewAdminToken } from '../../src/store/admin-records.ts';
+import type { AuditEntry, NewAdminToken } from '../../src/store/admin/admin-records.ts';
 import {
   GROUPINGS,
   type Account,

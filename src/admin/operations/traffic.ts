@@ -6,7 +6,7 @@ import { summarizeUsage } from '../../accounts/usage-report.ts';
 import { HOUR_MS, isoTime } from '../../clock.ts';
 import { readRequestId } from '../../ids.ts';
 import { parseDuration } from '../../config/schema/scalars.ts';
-import type { AuditRow as StoredAuditRow } from '../../store/admin-records.ts';
+import type { AuditRow as StoredAuditRow } from '../../store/admin/admin-records.ts';
 import { GROUPINGS, type RequestPlace } from '../../store/store.ts';
 import { ANSWERED, operation, type AdminParts, type Call, type Operation } from '../operation.ts';
 import { count, decodeCursor, encodeCursor, pageOfRows, type Order } from './paging.ts';

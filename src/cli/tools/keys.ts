@@ -4,7 +4,7 @@
 import { isValid } from '../../accounts/terms.ts';
 import { hashKey, looksLikeKey } from '../../accounts/access.ts';
 import { PERMISSIONS } from '../../canonical/request.ts';
-import type { AdminStore } from '../../store/admin-records.ts';
+import type { AdminStore } from '../../store/admin/admin-records.ts';
 import type { KeyStore } from '../../store/store.ts';
 import { CliError } from '../../cli-error.ts';
 import { LOCAL_ACCOUNT, LOCAL_TIER, type Context } from '../context.ts';

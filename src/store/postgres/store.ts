@@ -3,7 +3,7 @@
 import type { Clock } from '../../clock.ts';
 import type { Store, TargetHealth } from '../store.ts';
 import { createAccounts, removeLeftData } from './accounts.ts';
-import { createAdmin } from './admin.ts';
+import { createAdmin } from './admin/admin.ts';
 import { createAdmissions, createKeys } from './access.ts';
 import { createChanges } from './changes.ts';
 import { connect, loadDriver, type Connection } from './connection.ts';

@@ -1,7 +1,7 @@
 // Export and import, each on a connection and in a transaction of its own. A backup is pg_dump's work.
 import { spendingOfUsage } from '../holds/holds.ts';
 import { RECORD_TYPES, SOURCES } from '../rows.ts';
-import type { AuditEntry } from '../admin-records.ts';
+import type { AuditEntry } from '../admin/admin-records.ts';
 import { StoreError, type StoredRecord } from '../store.ts';
 import type { Connection } from './connection.ts';
 import { storeError } from './errors.ts';

@@ -4,7 +4,7 @@ import type { Clock } from '../../clock.ts';
 import { readItemKey } from '../items/cipher.ts';
 import type { Store, TargetHealth } from '../store.ts';
 import { prepareAccounts, removeAccount, removeLeftData } from './accounts.ts';
-import { adminOf, prepareAdmin } from './admin.ts';
+import { adminOf, prepareAdmin } from './admin/admin.ts';
 import { createAdmissions, prepareAdmissions, keysOf, prepareKeys } from './access.ts';
 import { createPace, inSteps } from './background.ts';
 import { connect } from './connection.ts';

@@ -3,10 +3,10 @@
 import type { Cancellation } from '../../cancellation.ts';
 import { spendingOfUsage } from '../holds/holds.ts';
 import { RECORD_TYPES, SOURCES } from '../rows.ts';
-import type { AuditEntry } from '../admin-records.ts';
+import type { AuditEntry } from '../admin/admin-records.ts';
 import type { Permission, StoredRecord } from '../store.ts';
 import { FLAGS } from '../usage-columns.ts';
-import { prepareAdmin } from './admin.ts';
+import { prepareAdmin } from './admin/admin.ts';
 import type { Db, Driver } from './driver.ts';
 import { storeError } from './errors.ts';
 

@@ -9,7 +9,7 @@ import type { Command } from 'commander';
 import type { Cancellation } from '../../../cancellation.ts';
 import type { Config } from '../../../config/config.ts';
 import { plural } from '../../../plural.ts';
-import type { AuditEntry } from '../../../store/admin-records.ts';
+import type { AuditEntry } from '../../../store/admin/admin-records.ts';
 import type { Store } from '../../../store/store.ts';
 import { CliError } from '../../../cli-error.ts';
 import { version, type Context, type Terminal } from '../../context.ts';

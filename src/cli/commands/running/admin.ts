@@ -1,7 +1,7 @@
 // `gateway admin tokens`: create, list and revoke tokens of the admin API. Only `create` has the plaintext, and prints it once.
 import { Option, type Command } from 'commander';
 import { isoTime } from '../../../clock.ts';
-import type { AdminScope, AdminToken, AdminStore } from '../../../store/admin-records.ts';
+import type { AdminScope, AdminToken, AdminStore } from '../../../store/admin/admin-records.ts';
 import type { Store } from '../../../store/store.ts';
 import { parseExpiry, parseName } from '../../args/values.ts';
 import { CliError } from '../../../cli-error.ts';

@@ -14,7 +14,7 @@ import {
   isInstalled,
   type ConnectTool,
 } from '../../../tools/connected-tools.ts';
-import type { AdminStore } from '../../../store/admin-records.ts';
+import type { AdminStore } from '../../../store/admin/admin-records.ts';
 import type { KeyStore } from '../../../store/store.ts';
 import { CliError } from '../../../cli-error.ts';
 import { ProgramEnd, type Context } from '../../context.ts';

@@ -4,7 +4,7 @@ import { PERMISSIONS } from '../../../../canonical/request.ts';
 import type { Config } from '../../../../config/config.ts';
 import type { Logger, SharedLog } from '../../../../log.ts';
 import { plural } from '../../../../plural.ts';
-import type { AdminStore } from '../../../../store/admin-records.ts';
+import type { AdminStore } from '../../../../store/admin/admin-records.ts';
 import type { KeyStore } from '../../../../store/store.ts';
 import { CliError } from '../../../../cli-error.ts';
 import { LOCAL_ACCOUNT, LOCAL_TIER, type Context } from '../../../context.ts';

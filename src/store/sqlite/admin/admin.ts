@@ -1,9 +1,15 @@
 // Tokens of the admin API, and the audit of changes.
-import { TOKEN, toToken, type TokenRow } from '../rows.ts';
-import type { AdminStore, AdminToken, AuditEntry, AuditRow, NewAdminToken } from '../admin-records.ts';
-import { inSteps } from './background.ts';
-import type { Connection } from './connection.ts';
-import type { Db } from './driver.ts';
+import { TOKEN, toToken, type TokenRow } from '../../rows.ts';
+import type {
+  AdminStore,
+  AdminToken,
+  AuditEntry,
+  AuditRow,
+  NewAdminToken,
+} from '../../admin/admin-records.ts';
+import { inSteps } from '../background.ts';
+import type { Connection } from '../connection.ts';
+import type { Db } from '../driver.ts';
 
 export function prepareAdmin(db: Db) {
   const add = db.prepare(

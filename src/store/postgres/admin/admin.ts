@@ -1,7 +1,7 @@
 // Tokens of the admin API, and the audit of changes.
-import { existing, TOKEN, toToken, type TokenRow } from '../rows.ts';
-import type { AdminToken, AuditEntry, AuditRow, NewAdminToken } from '../admin-records.ts';
-import type { Connection } from './connection.ts';
+import { existing, TOKEN, toToken, type TokenRow } from '../../rows.ts';
+import type { AdminToken, AuditEntry, AuditRow, NewAdminToken } from '../../admin/admin-records.ts';
+import type { Connection } from '../connection.ts';
 
 const ADD = {
   text: `INSERT INTO admin_tokens (id, hash, prefix, label, scope, created_at, expires_at)
