@@ -2,6 +2,7 @@
 // added, never renamed.
 import { z } from 'zod';
 import { PERIODS } from '../calendar.ts';
+import { STRATEGIES } from '../config/config.ts';
 import { LIMIT_KINDS } from '../tier.ts';
 import { nameFault } from '../accounts/json.ts';
 import { PERMISSIONS } from '../canonical/request.ts';
@@ -207,7 +208,7 @@ export const Target = z.object({
 });
 export const Route = z.object({
   name: z.string(),
-  strategy: z.enum(['priority', 'fastest']),
+  strategy: z.enum(STRATEGIES),
   targets: z.array(TargetRef),
 });
 export const LeftOut = z.object({ provider: z.string(), why: z.string() });

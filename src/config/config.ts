@@ -86,11 +86,19 @@ export interface RouteRule {
   targets: readonly TargetRef[];
 }
 
+export const STRATEGIES = ['priority', 'fastest', 'balanced'] as const;
+
 export interface RouteConfig {
   /** Those of agents stand before those of classes. */
   rules?: readonly RouteRule[];
-  strategy: 'priority' | 'fastest';
-  targets: TargetRef[];
+  /** `priority`: in the given order. `fastest`: the shortest time to first byte. `balanced`: each by its share. */
+  strategy: (typeof STRATEGIES)[number];
+  targets: WeightedRef[];
+}
+
+export interface WeightedRef extends TargetRef {
+  /** Its share of the requests of a balanced route: twice as many as one of half the weight. undefined: 1. */
+  weight?: number;
 }
 
 export interface ProviderConfig {

@@ -1,6 +1,6 @@
 // What is in effect, and from where: every value of a loaded configuration, in the words of the file, with the flag, variable or line
 // that sets it. Secrets are hidden.
-import { type Config, type ProviderConfig, type TargetRef, formatPath, type Path } from './config.ts';
+import { type Config, type ProviderConfig, type WeightedRef, formatPath, type Path } from './config.ts';
 import { findFile, type LoadOptions } from './load.ts';
 import { loadConfig, readFound } from './load-file.ts';
 import type { Source } from './load-source.ts';
@@ -34,8 +34,10 @@ export function effectiveValues(options: LoadOptions): { config: Config; values:
       ...config.providers.flatMap((provider) => providerValues(provider, reader)),
       ...[...config.routes].flatMap(([name, { strategy, targets, rules = [] }]) => {
         const path = ['routes', name];
-        const namesOf = (refs: readonly TargetRef[]): string[] =>
-          refs.map((target) => `${target.provider}/${target.model}`);
+        const namesOf = (refs: readonly WeightedRef[]): string[] =>
+          refs.map(({ provider, model, weight }) =>
+            weight === undefined ? `${provider}/${model}` : `${provider}/${model} (weight ${weight})`,
+          );
         return [
           reader.row(path, namesOf(targets)),
           ...(strategy === 'priority' ? [] : [reader.row([...path, 'strategy'], strategy)]),

@@ -6,6 +6,7 @@ import {
   type ProviderConfig,
   type RouteConfig,
   type TargetRef,
+  type WeightedRef,
   type ConfigFault,
   type Path,
   ConfigError,
@@ -91,7 +92,7 @@ function modelNames(file: unknown, provider: string): string[] {
 
 function routesTo(provider: string, { routes = {} }: FileConfig): string[] {
   return Object.keys(routes).filter((name) =>
-    routes[name]?.targets.some((target) => target.startsWith(`${provider}/`)),
+    routes[name]?.targets.some(({ target }) => target.startsWith(`${provider}/`)),
   );
 }
 
@@ -257,7 +258,7 @@ const SIM_FALLBACK = 'holds sim beside real targets: if they fail, sim repeats t
  *  which providers are left out. */
 function simWarnings(given: NonNullable<FileConfig['routes']>, { providers }: Known): string[] {
   const warnings = Object.entries(given)
-    .filter(([, { targets }]) => isMixed(targets.map((text) => splitTarget(text)?.provider)))
+    .filter(([, { targets }]) => isMixed(targets.map(({ target }) => splitTarget(target)?.provider)))
     .map(([name]) => `route ${name} ${SIM_FALLBACK}; remove it`);
   const implicit = given['auto'] === undefined && isMixed(providers.map(({ name }) => name));
   return implicit ? [...warnings, `auto ${SIM_FALLBACK}; write a route auto without it`] : warnings;
@@ -267,10 +268,13 @@ function isMixed(providers: readonly (string | undefined)[]): boolean {
   return providers.includes(SIM) && providers.some((name) => name !== SIM);
 }
 
-function resolveRoutes(given: NonNullable<FileConfig['routes']>, known: Known): Routes {
-  const result: Routes = { routes: new Map(), faults: [], warnings: simWarnings(given, known) };
-  const resolveTargets = (texts: readonly string[], path: Path, short?: Path): TargetRef[] => {
-    const refs = new Map<string, TargetRef>();
+function resolveRoutes(routes: NonNullable<FileConfig['routes']>, known: Known): Routes {
+  const result: Routes = { routes: new Map(), faults: [], warnings: simWarnings(routes, known) };
+  const resolveTargets = (texts: readonly string[], path: Path, short?: Path): TargetRef[] =>
+    refsOf(texts, path, short).map(({ ref }) => ref);
+
+  function refsOf(texts: readonly string[], path: Path, short?: Path): { ref: TargetRef; index: number }[] {
+    const refs = new Map<string, { ref: TargetRef; index: number }>();
     for (const [index, text] of texts.entries()) {
       const at = [...path, index];
       const ref = splitTarget(text);
@@ -281,12 +285,20 @@ function resolveRoutes(given: NonNullable<FileConfig['routes']>, known: Known): 
           path: at,
           message: hidden ? 'names no provider and model of this file' : fault,
         });
-      else if (ref !== undefined && !known.leftOut.has(ref.provider)) refs.set(text, ref);
+      else if (ref !== undefined && !known.leftOut.has(ref.provider)) refs.set(text, { ref, index });
     }
     return [...refs.values()];
-  };
-  for (const [name, { strategy, targets: texts, agents = {}, classes = {} }] of Object.entries(given)) {
-    const targets = resolveTargets(texts, ['routes', name, 'targets'], ['routes', name]);
+  }
+
+  for (const [name, { strategy = 'priority', targets: given, agents = {}, classes = {} }] of Object.entries(
+    routes,
+  )) {
+    const path = ['routes', name, 'targets'];
+    const texts = given.map(({ target }) => target);
+    const targets = refsOf(texts, path, ['routes', name]).map(({ ref, index }) =>
+      weighted(ref, given[index]),
+    );
+    if (strategy !== 'balanced') result.faults.push(...weightFaults(given, path));
     const rules = Object.entries({ agents, classes }).flatMap(([member, kinds]) =>
       Object.entries(kinds).map(([kind, list]) => ({
         by: member === 'agents' ? ('agent' as const) : ('class' as const),
@@ -296,7 +308,7 @@ function resolveRoutes(given: NonNullable<FileConfig['routes']>, known: Known): 
     );
     // A route without targets stays: without it, `auto` would stand for every provider.
     result.routes.set(name, {
-      strategy: strategy ?? 'priority',
+      strategy,
       targets,
       ...(rules.length > 0 && { rules }),
     });
@@ -304,6 +316,24 @@ function resolveRoutes(given: NonNullable<FileConfig['routes']>, known: Known): 
       result.warnings.push(`route ${name} is left out: all of its providers are left out`);
   }
   return result;
+}
+
+type GivenTarget = NonNullable<FileConfig['routes']>[string]['targets'][number];
+
+function weighted(ref: TargetRef, given: GivenTarget | undefined): WeightedRef {
+  return given?.weight === undefined ? ref : { ...ref, weight: given.weight };
+}
+
+/** A weight that would have no effect. */
+function weightFaults(given: readonly GivenTarget[], path: Path): ConfigFault[] {
+  return given.flatMap(({ weight }, index) =>
+    weight === undefined
+      ? []
+      : {
+          path: [...path, index, 'weight'],
+          message: 'has an effect only with strategy: balanced; write it, or remove the weight',
+        },
+  );
 }
 
 function targetFault(

@@ -3,8 +3,16 @@
 import type { Needs } from '../canonical/traits.ts';
 import { PROTOCOL_NAMES, type ProtocolName } from '../canonical/request.ts';
 import { STAND_IN } from '../canonical/stand-in.ts';
-import type { Config, ProviderConfig, RouteConfig, RouteRule, TargetRef } from '../config/config.ts';
+import type {
+  Config,
+  ProviderConfig,
+  RouteConfig,
+  RouteRule,
+  TargetRef,
+  WeightedRef,
+} from '../config/config.ts';
 import type { ReplyHolds } from '../protocols/interface/answer.ts';
+import { createBalance, type Balance } from './balance.ts';
 import type { ModelInfo } from './model-info.ts';
 import {
   type Providers,
@@ -23,6 +31,8 @@ export interface Entry {
   name: string;
   kind: 'route' | 'target' | 'model';
   strategy: RouteConfig['strategy'];
+  /** Of a balanced route. */
+  balance?: Balance;
   targets: readonly Target[];
   /** Those of agents stand before those of classes; undefined: every request has the same targets. */
   rules?: readonly Rule[];
@@ -165,9 +175,18 @@ function routeEntries(
         ? []
         : [{ by, name: kind, first, targets: [...new Set([...first, ...targets])] }];
     });
-    routed.set(name, { ...entry(name, 'route', targets), strategy, ...(rules.length > 0 && { rules }) });
+    routed.set(name, {
+      ...entry(name, 'route', targets),
+      strategy,
+      ...(strategy === 'balanced' && { balance: createBalance(weightsOf(refs)) }),
+      ...(rules.length > 0 && { rules }),
+    });
   }
   return routed;
+}
+
+function weightsOf(refs: readonly WeightedRef[]): ReadonlyMap<string, number> {
+  return new Map(refs.map(({ provider, model, weight = 1 }) => [`${provider}/${model}`, weight]));
 }
 
 /** A name that several providers list is a chain in their order. */

@@ -1,5 +1,4 @@
 // The order in which targets are tried. Pure: all that decides stands in the candidates.
-import type { RouteConfig } from '../config/config.ts';
 import type { Target } from './catalog.ts';
 import type { TargetState } from './state/health.ts';
 import { allCooling } from './refusals.ts';
@@ -9,14 +8,15 @@ export interface Candidate {
   /** What it lacks and should not; empty: it has everything. */
   weak: readonly string[];
   state: TargetState;
-  /** Recent time to first byte; less is better. */
+  /** Recent time to first byte, for the strategy `fastest`; less is better. */
   pace: number;
+  /** How far it is in a balanced route; less is sooner. */
+  turn: number;
   /** A rule of the route names others, which come first. */
   isSecond: boolean;
 }
 
 interface Preference {
-  strategy: RouteConfig['strategy'];
   /** Key of the target that answered this conversation last. */
   lastTarget: string | undefined;
   /** In an open tool turn: the family whose thinking the turn holds. */
@@ -44,8 +44,8 @@ export function order(candidates: readonly Candidate[], preference: Preference):
 }
 
 function rankOf(
-  { target, weak, state, pace, isSecond }: Candidate,
-  { strategy, lastTarget, family }: Preference,
+  { target, weak, state, pace, turn, isSecond }: Candidate,
+  { lastTarget, family }: Preference,
 ): number[] {
   return [
     waitOf(state),
@@ -53,7 +53,8 @@ function rankOf(
     isSecond ? 1 : 0,
     target.key === lastTarget ? 0 : 1,
     family === undefined || target.family === family ? 0 : 1,
-    strategy === 'fastest' ? pace : 0,
+    pace,
+    turn,
   ];
 }
 
@@ -77,11 +78,23 @@ export function beforeIn(
     .map((candidate) => ({ target: candidate.target, why: drawbackOf(candidate, best) }));
 }
 
-function drawbackOf({ state, weak, pace }: Candidate, best: Candidate): string {
+function drawbackOf({ state, weak, pace, turn }: Candidate, best: Candidate): string {
   if (state.breaker !== 'closed') return 'it is failing';
   if (state.coolingMs > 0) return `it cools down for ${Math.ceil(state.coolingMs / 1000)} s`;
   if (weak.length > 0 && best.weak.length === 0) return `it lacks ${weak.join(', ')}`;
+  if (turn > best.turn) return 'it was the turn of another one';
   return pace > best.pace ? 'another one was faster' : 'the conversation stays with its last target';
+}
+
+/** Those that could have taken the request as well as the best one. */
+export function equalsOf(candidates: readonly Candidate[], best: Candidate): string[] {
+  const isWeak = best.weak.length > 0;
+  return candidates
+    .filter(
+      ({ state, weak, isSecond }) =>
+        waitOf(state) === waitOf(best.state) && weak.length > 0 === isWeak && isSecond === best.isSecond,
+    )
+    .map(({ target }) => target.key);
 }
 
 /** The longest time that a request waits for a target that cools. */

@@ -8,7 +8,7 @@ import { admits, type Entry, type Rule } from './catalog.ts';
 import type { Health } from './state/health.ts';
 import { findEntry, type Names } from './names.ts';
 import type { Affinity } from './affinity.ts';
-import { beforeIn, order, waitForAll, type Candidate } from './order.ts';
+import { beforeIn, equalsOf, order, waitForAll, type Candidate } from './order.ts';
 import { noneAdmitted, noneFits } from './refusals.ts';
 import type { Target } from './targets.ts';
 
@@ -44,6 +44,8 @@ export interface Resolution {
   skipped: readonly PassedOver[];
   /** Targets that the configuration names before the first of `targets`, and why they come later. */
   later: readonly PassedOver[];
+  /** Of a balanced route: to be called with the target that the request goes to. */
+  took?: (target: string) => void;
   /** The rule of the route that chose: `class compaction`, `agent Explore`. */
   rule?: string;
 }
@@ -83,10 +85,10 @@ export function resolve(query: RoutingQuery, names: Names, affinity: Affinity, h
   for (const candidate of candidates) {
     candidate.state = health.state(candidate.target.key);
     candidate.pace = entry.strategy === 'fastest' ? health.pace(candidate.target.key) : 0;
+    candidate.turn = entry.balance?.turnOf(candidate.target.key) ?? 0;
     candidate.isSecond = rule?.first.has(candidate.target) === false;
   }
   const ordered = order(candidates, {
-    strategy: entry.strategy,
     // A rule is for a kind of work: the target of other work is no reason to stay.
     lastTarget: rule === undefined && last?.asked === query.model ? last.key : undefined,
     family: query.openToolTurn ? last?.family : undefined,
@@ -94,6 +96,7 @@ export function resolve(query: RoutingQuery, names: Names, affinity: Affinity, h
   const waitMs = waitForAll(ordered);
   const [best = only] = ordered;
   const family = last?.family ?? best.target.family;
+  const { balance } = entry;
   return {
     targets: ordered.map(({ target }) => guardThinking(query, family, target)),
     asked: entry.name,
@@ -102,6 +105,7 @@ export function resolve(query: RoutingQuery, names: Names, affinity: Affinity, h
     weak: weaknesses(ordered),
     skipped,
     later: best === only ? NO_TARGETS : beforeIn(candidates, best),
+    ...(balance && { took: (target) => balance.took(target, equalsOf(candidates, best)) }),
     ...(rule && { rule: nameOf(rule) }),
   };
 }
@@ -139,7 +143,7 @@ function fitting(targets: readonly Target[], query: RoutingQuery, skipped: Skipp
     if (targets.length > 1 && target.traits.contextWindow !== undefined) estimate ??= query.estimate();
     const window = windowOf(target, query);
     const { fits, lacks, weak } = checkCapabilities(target, query.protocol, query.needs, estimate, window);
-    if (fits) left.push({ target, weak, state: WELL, pace: 0, isSecond: false });
+    if (fits) left.push({ target, weak, state: WELL, pace: 0, turn: 0, isSecond: false });
     else skipped.push({ target, why: `it takes no ${lacks.join(', no ')}` });
   }
   return left;

@@ -206,7 +206,27 @@ const FAULTS: Record<string, [text: string, ...lines: string[]]> = {
   ],
   'a strategy': [
     `${SIM}routes:\n  a: { strategy: random, targets: [sim/echo] }\n`,
-    'gateway.yaml:4 routes.a.strategy: is not a known choice; write priority or fastest',
+    'gateway.yaml:4 routes.a.strategy: is not a known choice; write priority or fastest or balanced',
+  ],
+  'a weight that shares nothing': [
+    `${SIM}routes:\n  a:\n    targets:\n      - sim/echo\n      - { target: sim/slow, weight: 2 }\n`,
+    'gateway.yaml:7 routes.a.targets[1].weight: has an effect only with strategy: balanced; write it, or remove the weight',
+  ],
+  'a weight in the short form of a route': [
+    `${SIM}routes:\n  a: [{ target: sim/slow, weight: 2 }]\n`,
+    'gateway.yaml:4 routes.a[0].weight: has an effect only with strategy: balanced; write it, or remove the weight',
+  ],
+  'a weight of nothing': [
+    `${SIM}routes:\n  a: { strategy: balanced, targets: [{ target: sim/slow, weight: 0 }] }\n`,
+    'gateway.yaml:4 routes.a.targets[0].weight: is not a share of the requests; write a whole number from 1 to 1000',
+  ],
+  'a misspelt member of a target': [
+    `${SIM}routes:\n  a: { strategy: balanced, targets: [{ target: sim/slow, wieght: 2 }] }\n`,
+    'gateway.yaml:4 routes.a.targets[0].wieght: is not a known key; did you mean weight?',
+  ],
+  'a target of a balanced route to an unknown provider': [
+    'providers:\n  ollama:\nroutes:\n  a: { strategy: balanced, targets: [{ target: olama/x }] }\n',
+    'gateway.yaml:4 routes.a.targets[0]: names an unknown provider (olama); did you mean ollama?',
   ],
   'a key given twice': [
     'providers:\n  openai:\n  openai:\n',

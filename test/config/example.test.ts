@@ -13,6 +13,7 @@ it('the example starts without a single key, on the simulated provider', () => {
   expect([...config.routes].map(([name, { targets }]) => [name, targets])).toEqual([
     ['auto', []],
     ['fast', []],
+    ['shared', []],
     ['coding', []],
   ]);
 });

@@ -226,6 +226,19 @@ describe('routes', () => {
     });
     expect(config.routes.has('qwen3:0.6b')).toBe(true);
   });
+
+  it('may give targets of a balanced route their shares', () => {
+    const config = load(
+      'providers:\n  sim:\nroutes:\n  a: { strategy: balanced, targets: [{ target: sim/echo, weight: 3 }, sim/slow] }\n',
+    );
+    expect(config.routes.get('a')).toEqual({
+      strategy: 'balanced',
+      targets: [
+        { provider: 'sim', model: 'echo', weight: 3 },
+        { provider: 'sim', model: 'slow' },
+      ],
+    });
+  });
 });
 
 describe('variables', () => {

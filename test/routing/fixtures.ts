@@ -52,13 +52,14 @@ export function provider(
 /** Routes as the file writes them: targets as `provider/model`. */
 export function config(
   providers: ProviderConfig[],
-  routes: Record<string, string[]> = {},
+  routes: Record<string, readonly (string | { target: string; weight: number })[]> = {},
   strategy: RouteConfig['strategy'] = 'priority',
 ): Config {
-  const targets = (texts: string[]): RouteConfig['targets'] =>
-    texts.map((text) => {
-      const slash = text.indexOf('/');
-      return { provider: text.slice(0, slash), model: text.slice(slash + 1) };
+  const targets = (given: (typeof routes)[string]): RouteConfig['targets'] =>
+    given.map((one) => {
+      const { target, ...share } = typeof one === 'string' ? { target: one } : one;
+      const slash = target.indexOf('/');
+      return { provider: target.slice(0, slash), model: target.slice(slash + 1), ...share };
     });
   return {
     file: null,

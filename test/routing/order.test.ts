@@ -330,3 +330,78 @@ test('a plain name is resolved within a few microseconds', () => {
   // Some 0.5 µs on an idle machine; the bound only catches work that does not belong there.
   expect((time * 1000) / 20_000).toBeLessThan(50);
 });
+
+describe('balanced', () => {
+  const SHARES = [{ target: A, weight: 3 }, B] as const;
+  const conversation = (id: string): Partial<RoutingQuery> => ({ identity: identity(id) });
+
+  function balancedOf(targets: readonly (string | { target: string; weight: number })[] = SHARES) {
+    const clock = fakeClock();
+    const routing = createRouting({ config: config(PROVIDERS, { r: targets }, 'balanced'), clock });
+    const send = (more: Partial<RoutingQuery> = {}): string => {
+      const { targets: found, took } = routing.resolve(question('r', more));
+      const [first = ''] = keys(found);
+      took?.(first);
+      return first;
+    };
+    const sent = (times: number, more: Partial<RoutingQuery> = {}): Record<string, number> => {
+      const counts: Record<string, number> = {};
+      for (let index = 0; index < times; index++) {
+        const target = send(more);
+        counts[target] = (counts[target] ?? 0) + 1;
+      }
+      return counts;
+    };
+    return { clock, routing, send, sent };
+  }
+
+  it('gives each target its share, in every stretch of requests', () => {
+    const { sent } = balancedOf();
+    for (let round = 0; round < 50; round++) expect(sent(4)).toEqual({ [A]: 3, [B]: 1 });
+  });
+
+  it('shares equally without weights', () => {
+    expect(balancedOf([A, B, C]).sent(300)).toEqual({ [A]: 100, [B]: 100, [C]: 100 });
+  });
+
+  it('does not count a question that sends nothing', () => {
+    const { routing, sent } = balancedOf([A, B]);
+    for (let index = 0; index < 9; index++) routing.resolve(question('r'));
+    expect(sent(2)).toEqual({ [A]: 1, [B]: 1 });
+  });
+
+  it('keeps a conversation where its prompt cache is, and gives new ones to the others meanwhile', () => {
+    const { routing, send, sent } = balancedOf([A, B]);
+    const old = conversation('old');
+    answer(routing, A, old);
+    for (let index = 0; index < 10; index++) expect(send(old)).toBe(A);
+    expect(sent(10)).toEqual({ [B]: 10 });
+    expect(sent(10)).toEqual({ [A]: 5, [B]: 5 });
+  });
+
+  it('gives what cools to the others, and its share alone when it is back', () => {
+    const { clock, routing, sent } = balancedOf([A, B, C]);
+    cool(routing, A, 20_000);
+    expect(sent(100)).toEqual({ [B]: 50, [C]: 50 });
+    clock.pass(20_001);
+    const later = sent(300);
+    for (const target of [A, B, C]) expect(Math.abs((later[target] ?? 0) - 100)).toBeLessThanOrEqual(1);
+  });
+
+  it('does not make up for requests that only one target could take', () => {
+    const blind = provider('blind', [{ id: 'm', vision: false }]);
+    const providers = [provider('a', ['claude-sonnet-5']), blind];
+    const routing = createRouting({
+      config: config(providers, { r: [A, 'blind/m'] }, 'balanced'),
+      clock: fakeClock(),
+    });
+    const send = (more: Partial<RoutingQuery> = {}): string => {
+      const { targets, took } = routing.resolve(question('r', more));
+      const [first = ''] = keys(targets);
+      took?.(first);
+      return first;
+    };
+    for (let index = 0; index < 50; index++) expect(send({ needs: { ...NO_NEEDS, image: true } })).toBe(A);
+    expect([send(), send(), send(), send()].filter((target) => target === A)).toHaveLength(2);
+  });
+});

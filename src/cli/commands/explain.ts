@@ -220,7 +220,11 @@ async function printVerdicts(
     ...learnt.flatMap((text) => details(`learnt from a refusal: ${text}`)),
   ]);
   const ruled = rule === undefined ? '' : `; the rule ${clean(rule)} chooses first`;
-  printLines(stdout, [...wrapText(`${clean(model)}: strategy ${strategy}${ruled}${read}`, width), ...lines]);
+  const turns = strategy === 'balanced' ? ': conversations take turns by the weights of targets' : '';
+  printLines(stdout, [
+    ...wrapText(`${clean(model)}: strategy ${strategy}${turns}${ruled}${read}`, width),
+    ...lines,
+  ]);
 }
 
 /** Reads the body of a request from a file, as the gateway reads it, with the model of the command line. Throws CliError if the

@@ -4,7 +4,7 @@ import * as z from 'zod/mini';
 import { PROTOCOL_NAMES } from '../../canonical/request.ts';
 import type { Traits } from '../../canonical/traits.ts';
 import type { Tier } from '../../tier.ts';
-import type { ConfigFault } from '../config.ts';
+import { STRATEGIES, type ConfigFault } from '../config.ts';
 import { readFlag } from './flags.ts';
 import { suggest } from '../did-you-mean.ts';
 import type { Rule } from './scalars.ts';
@@ -211,12 +211,21 @@ const kinds = named(
   (name) => (/^[\w.:/@+-]{1,64}$/.test(name) ? undefined : 'is not a name that a client sends'),
 );
 
+/** `weight`: its share of the requests of a balanced route. */
+const routeTarget = short(
+  (value) => (typeof value === 'object' ? value : { target: value }),
+  mapping(
+    { target: must(TARGET), weight: may(whole('a share of the requests', 1, 1000)) },
+    'is not a target; write provider/model, or a mapping with target and weight',
+  ),
+);
+
 const route = short(
   (value) => (Array.isArray(value) ? { targets: value } : value),
   mapping(
     {
-      strategy: may(choice('priority', 'fastest')),
-      targets: listOf(must(TARGET), TARGETS),
+      strategy: may(choice(...STRATEGIES)),
+      targets: listOf(routeTarget, TARGETS),
       classes: maybe(kinds),
       agents: maybe(kinds),
     },

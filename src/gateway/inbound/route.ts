@@ -126,12 +126,16 @@ export async function route(
   const resolution = await resolveTargets(query, cancellation, deps);
   const { stored } = inbound.protocol.client;
   const references = stored && (await resolveReferences(inbound, stored, asking.key.accountId, deps));
-  if (references?.routed === undefined) {
-    return { query, resolution: relayedTo(resolution, inbound, deps, asking.key.models), references };
-  }
+  if (references?.routed === undefined) return going(query, resolution);
   const again = routingQuery(references.routed, asking);
-  const found = await resolveTargets(again, cancellation, deps);
-  return { query: again, resolution: relayedTo(found, inbound, deps, asking.key.models), references };
+  return going(again, await resolveTargets(again, cancellation, deps));
+
+  function going(asked: RoutingQuery, found: Resolution): Route {
+    const relayed = relayedTo(found, inbound, deps, asking.key.models);
+    const [first] = relayed.targets;
+    if (first !== undefined) found.took?.(first.key);
+    return { query: asked, resolution: relayed, references };
+  }
 }
 
 async function resolveTargets(
