@@ -26,6 +26,8 @@ export interface Outcome {
   repaired?: readonly string[];
   /** What the account's later requests may need of the answer. */
   items?: readonly NewItem[];
+  /** Where the client got another id than the provider gave, which is as it came: `loggedId`. */
+  replyIds?: ReplyIds;
 }
 
 /** A target that was contacted, and what a translation changed on the way to it. */
@@ -139,8 +141,6 @@ export class Trace implements Admitted {
   upstreamId: string | undefined = undefined;
   /** The provider's headers for the client, flat: name, value, name, value. */
   returnedHeaders: readonly string[] = NO_HEADERS;
-  /** Set if the client's protocol has ids of another form. The provider's is as it came: `loggedId`. */
-  replyIds: ReplyIds | undefined = undefined;
   /** The estimated input tokens that the client got, since the provider had not counted them. */
   estimatedInput: number | undefined = undefined;
   /** Input that the provider had in its cache, and read anew. */

@@ -50,7 +50,7 @@ export async function respond(request: GenerationRequest, exchange: Exchange): P
     request,
     estimateInput: () => inputTokens(request),
     // Its answers say that they are stored: the gateway in front of it stores them.
-    hidden: new Map(),
+    stores: true,
   };
   if (request.stream) await sendStream(reply, behaviour, context, exchange);
   else await sendJsonReply(reply, behaviour, context, exchange);

@@ -1,5 +1,6 @@
 // What is stored of an answer, so that later requests may refer to it.
 import type { JsonObject } from '../../canonical/json.ts';
+import type { HiddenTexts, ReplyIds } from '../../protocols/interface/answer.ts';
 import type { Target } from '../../routing/catalog.ts';
 import type { NewItem } from '../../store/items/sealed-items.ts';
 import type { Inbound } from '../inbound/read-request.ts';
@@ -22,12 +23,18 @@ export function joined(
   return answer && signed ? [...answer, ...signed] : (answer ?? signed);
 }
 
-/** Undefined: the answer is not stored. `answer`: also as JSON. */
+/** The complete answer as the client has it, also as JSON; undefined: it is not stored. */
+export interface Answered {
+  answer: JsonObject | string | undefined;
+  hidden?: HiddenTexts;
+  replyIds?: ReplyIds;
+}
+
+/** Undefined: the answer is not stored. */
 export function itemsToStore(
-  answer: JsonObject | string | undefined,
+  { answer, hidden, replyIds }: Answered,
   options: AnsweredRequest,
   deps: RespondDeps,
-  hidden?: ReadonlyMap<string, string>,
 ): readonly NewItem[] | undefined {
   const { inbound, references, opened, answer: given } = options;
   const { stored } = inbound.protocol.client;
@@ -37,7 +44,7 @@ export function itemsToStore(
   const { crossing, target } = given.request;
   const value = typeof answer === 'string' ? (JSON.parse(answer) as JsonObject) : answer;
   const keeper = crossing ? undefined : keeperOf(value, target);
-  const theirs = opened?.context.trace?.replyIds?.theirs;
+  const theirs = opened === undefined ? undefined : replyIds?.theirs;
   const items = stored.toStore({
     request,
     answer: value,

@@ -4,7 +4,7 @@
 import type { JsonObject } from '../../canonical/json.ts';
 import type { StreamEvent, Usage } from '../../canonical/reply.ts';
 import type { GatewayError } from '../../errors.ts';
-import type { ReplyContext } from '../../protocols/interface/answer.ts';
+import type { HiddenTexts, ReplyContext, ReplyIds } from '../../protocols/interface/answer.ts';
 import type { ClientSide } from '../../protocols/interface/protocol.ts';
 import type { StreamDecoder, StreamEncoder } from '../../protocols/interface/stream.ts';
 import type { Frame, Run } from '../../protocols/sse/splitter.ts';
@@ -95,6 +95,14 @@ class SteppedFrames implements FrameWriter {
 
   answer(): JsonObject | undefined {
     return this.#isRewritten ? this.#encoder.answer?.() : this.#relay.answer?.();
+  }
+
+  hidden(): HiddenTexts | undefined {
+    return this.#isRewritten ? this.#encoder.hidden?.() : undefined;
+  }
+
+  replyIds(): ReplyIds | undefined {
+    return this.#isRewritten ? this.#encoder.replyIds() : undefined;
   }
 
   stopped(): boolean {

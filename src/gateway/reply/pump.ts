@@ -6,6 +6,7 @@ import type { JsonObject } from '../../canonical/json.ts';
 import type { Usage } from '../../canonical/reply.ts';
 import type { Frame, Run } from '../../protocols/sse/splitter.ts';
 import type { NewItem } from '../../store/items/sealed-items.ts';
+import type { HiddenTexts, ReplyIds } from '../../protocols/interface/answer.ts';
 import type { StreamNotices } from '../../protocols/interface/stream.ts';
 import type { Exchange } from '../exchange.ts';
 import type { Outcome, Trace } from '../trace.ts';
@@ -39,6 +40,10 @@ export interface FrameWriter extends Required<StreamNotices> {
   items?(): readonly NewItem[] | undefined;
   /** The complete answer as the client has it, if its protocol stores answers. */
   answer?(): JsonObject | undefined;
+  /** Of that answer. */
+  hidden?(): HiddenTexts | undefined;
+  /** Undefined: the client has the provider's id, or none yet. */
+  replyIds?(): ReplyIds | undefined;
   /** The answer's finish was seen, its end was not: silence is waited out for a short time only. */
   stopped?(): boolean;
 }
@@ -177,9 +182,15 @@ class Pump implements FrameReader {
     this.#stop();
     if (settle === undefined) this.#send(error, last);
     const items = error === null ? writer.items?.() : undefined;
-    const lost = writer.lost?.();
-    const repaired = writer.repaired?.();
-    const outcome = { status: 200, error, usage: writer.usage(), lost, repaired, items };
+    const outcome: Outcome = {
+      status: 200,
+      error,
+      usage: writer.usage(),
+      lost: writer.lost?.(),
+      repaired: writer.repaired?.(),
+      items,
+      replyIds: writer.replyIds?.(),
+    };
     if (settle === undefined) this.#resolve(outcome);
     else {
       settle(outcome).then(() => {
@@ -209,7 +220,13 @@ class Pump implements FrameReader {
     if (reason instanceof GatewayError) return this.#failed(reason);
     source.abort();
     this.#stop();
-    this.#resolve({ status: 499, error: 'client_closed', usage: writer.usage(), lost: writer.lost?.() });
+    this.#resolve({
+      status: 499,
+      error: 'client_closed',
+      usage: writer.usage(),
+      lost: writer.lost?.(),
+      replyIds: writer.replyIds?.(),
+    });
   }
 
   #guarded(step: () => void): void {

@@ -2,6 +2,7 @@
 import type { GatewayError } from '../../errors.ts';
 import type { JsonObject } from '../../canonical/json.ts';
 import type { Usage } from '../../canonical/reply.ts';
+import type { ReplyIds } from '../../protocols/interface/answer.ts';
 import type { ClientSide } from '../../protocols/interface/protocol.ts';
 import type { StreamClassifier, StreamEncoder } from '../../protocols/interface/stream.ts';
 import { createSplitter, type Frame, type Run } from '../../protocols/sse/splitter.ts';
@@ -126,6 +127,10 @@ class AdoptedRelay implements FrameWriter {
 
   answer(): JsonObject | undefined {
     return this.#opened.answer?.();
+  }
+
+  replyIds(): ReplyIds | undefined {
+    return this.#opened.replyIds();
   }
 
   keepAlive(): string {

@@ -18,7 +18,6 @@ export function replyContext(
     now: () => clock.now(),
     request: inbound.asked(),
     estimateInput: () => inbound.estimate(),
-    trace,
   };
   if (inbound.protocol.client.stored === undefined) return context;
   context.seal = (text) => {
@@ -29,6 +28,6 @@ export function replyContext(
       return undefined;
     }
   };
-  if (current.config.responses.store) context.hidden = new Map();
+  if (current.config.responses.store) context.stores = true;
   return context;
 }

@@ -3,7 +3,6 @@ import type { Admitted } from '../../accounts/admission.ts';
 import { FailureError, GatewayError, type ProviderFailure } from '../../errors.ts';
 import { isObject } from '../../canonical/json.ts';
 import { withoutKeys } from '../../ids.ts';
-import type { ReplyContext } from '../../protocols/interface/answer.ts';
 import type { Exchange, HeaderList } from '../exchange.ts';
 import type { Inbound } from '../inbound/read-request.ts';
 import type { CommittedReply, StreamOpening } from '../outbound/first-frame.ts';
@@ -62,7 +61,7 @@ function write(options: RespondOptions, trace: Trace, deps: RespondDeps): Outcom
   const encoder = inbound.stream
     ? (options.opened?.encoder ?? client.createStreamEncoder(context))
     : undefined;
-  const { text, usage, lost, repaired, items } =
+  const { text, answered, usage, lost, repaired, items } =
     encoder === undefined
       ? translateWhole(decoded, request, client, context)
       : translateAsStream(decoded, request, client, context, encoder);
@@ -77,14 +76,14 @@ function write(options: RespondOptions, trace: Trace, deps: RespondDeps): Outcom
     } else sendWhole(text, headers, options);
   };
   const more = request.crossing ? [] : client.lossesOfRewriting(inbound.value);
-  const answered = encoder === undefined ? text : encoder.answer?.();
   const outcome: Outcome = {
     status: 200,
     error: null,
     usage,
     lost: more.length === 0 ? lost : [...(lost ?? []), ...more],
     repaired,
-    items: joined(itemsToStore(answered, options, deps, context.hidden), items),
+    items: joined(itemsToStore(answered, options, deps), items),
+    replyIds: answered.replyIds,
   };
   return settledThen(send, outcome, options, trace);
 }
@@ -123,7 +122,8 @@ function relayWhole(
   trace: Trace,
   deps: RespondDeps,
 ): Outcome | Promise<Outcome> {
-  const items = options.inbound.storing && isObject(value) ? itemsToStore(value, options, deps) : undefined;
+  const items =
+    options.inbound.storing && isObject(value) ? itemsToStore({ answer: value }, options, deps) : undefined;
   const outcome = { status: 200, error: null, usage, items };
   if (options.hold !== undefined)
     return settledThen(() => sendWhole(body, headers, options), outcome, options, trace);
@@ -139,7 +139,7 @@ function writeStream(
   deps: RespondDeps,
 ): Promise<Outcome> {
   const { inbound, exchange, admission, hold } = options;
-  const { writer, hidden } = writerOf(opening, options, trace, deps);
+  const writer = writerOf(opening, options, trace, deps);
   const errorEvent = (cause: ProviderFailure | GatewayError): string => {
     const error = gatewayError(cause, options);
     trace.message = error.message;
@@ -150,36 +150,36 @@ function writeStream(
   const settle = hold && ((outcome: Outcome) => hold.settle(outcome, trace));
   const ended = pump({ source, writer, errorEvent, cutsBroken, exchange, trace, settle, clock: deps.clock });
   if (!inbound.storing) return ended;
-  return ended.then((outcome) =>
-    outcome.error === null
-      ? { ...outcome, items: joined(itemsToStore(writer.answer?.(), options, deps, hidden), outcome.items) }
-      : outcome,
-  );
+  return ended.then((outcome) => {
+    if (outcome.error !== null) return outcome;
+    const { items, replyIds } = outcome;
+    const answered = { answer: writer.answer?.(), hidden: writer.hidden?.(), replyIds };
+    return { ...outcome, items: joined(itemsToStore(answered, options, deps), items) };
+  });
 }
 
-/** What moves the stream to the client; `hidden`: what is stored beside the answer's items. */
+/** What moves the stream to the client. */
 function writerOf(
   opening: StreamOpening,
   options: RespondOptions,
   trace: Trace,
   deps: RespondDeps,
-): { writer: FrameWriter; hidden?: ReplyContext['hidden'] } {
+): FrameWriter {
   const { inbound, opened, answer } = options;
   const { client } = inbound.protocol;
   const encoder = opened?.encoder;
-  if (opening.kind === 'relayed') return { writer: createRelay(opening, client, encoder) };
+  if (opening.kind === 'relayed') return createRelay(opening, client, encoder);
   const context = opened?.context ?? replyContext(inbound, trace, deps);
-  const { hidden } = context;
   const { steps } = answer.request;
   if (opening.kind === 'stepped' && steps !== undefined && encoder?.adopt === undefined) {
     // The frames behind the commit are moved one by one, like all later ones.
     const relay = createRelay({ kind: 'relayed', ...opening.relayed, rest: [] }, client);
-    return { writer: frames(relay, opening, createStep(steps, context.ids), client, context), hidden };
+    return frames(relay, opening, createStep(steps, context.ids), client, context);
   }
   // The frames of a stream that was opened in silence are numbered: its encoder writes all of them.
   const { decoder, events, rest } = opening;
   const translated = { kind: 'translated' as const, decoder, events, rest };
-  return { writer: createTranslation(translated, answer.request, client, context, encoder), hidden };
+  return createTranslation(translated, answer.request, client, context, encoder);
 }
 
 /**

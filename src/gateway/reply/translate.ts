@@ -2,7 +2,7 @@
 // Parts that the client's protocol can't express are left out, and reported in the log only.
 import { replay } from '../../canonical/collect.ts';
 import type { StreamEvent, Reply, Usage } from '../../canonical/reply.ts';
-import type { JsonObject } from '../../canonical/json.ts';
+import { stringOf, type JsonObject } from '../../canonical/json.ts';
 import {
   createEventRestorer,
   restoreReply,
@@ -10,13 +10,15 @@ import {
   type ReverseMapping,
 } from '../../canonical/reverse-mapping.ts';
 import type { GatewayError } from '../../errors.ts';
+import { replyIdsOf } from '../../protocols/shared/client.ts';
 import { rawJson } from '../../protocols/json/raw-json.ts';
 import type { ClientSide } from '../../protocols/interface/protocol.ts';
-import type { ReplyContext } from '../../protocols/interface/answer.ts';
+import type { HiddenTexts, ReplyContext, ReplyIds } from '../../protocols/interface/answer.ts';
 import type { StreamDecoder, StreamEncoder } from '../../protocols/interface/stream.ts';
 import type { Frame, Run } from '../../protocols/sse/splitter.ts';
 import type { BuiltRequest } from '../outbound/build-request.ts';
 import type { StreamOpening } from '../outbound/first-frame.ts';
+import type { Answered } from './answer-items.ts';
 import type { PumpStep, FrameWriter } from './pump.ts';
 import { redact } from '../../providers/redact.ts';
 import { createStep, stepped, type EventStep } from '../outbound/event-steps.ts';
@@ -123,6 +125,14 @@ class Translation implements FrameWriter {
     return this.#encoder.answer?.();
   }
 
+  hidden(): HiddenTexts | undefined {
+    return this.#encoder.hidden?.();
+  }
+
+  replyIds(): ReplyIds | undefined {
+    return this.#encoder.replyIds();
+  }
+
   stopped(): boolean {
     return this.#decoder.stopped();
   }
@@ -204,6 +214,7 @@ function known(usage: Usage | undefined): Usage | undefined {
 /** An answer as it was written for the client. */
 interface WrittenReply {
   text: string;
+  answered: Answered;
   usage: Usage | undefined;
   lost: string[] | undefined;
   repaired: readonly string[] | undefined;
@@ -218,8 +229,13 @@ export function translateWhole(
 ): WrittenReply {
   const step = stepFor(prepared, context);
   const reply = completeReply(given, prepared, step);
-  const text = rawJson(client.encodeReply(reply, context));
-  return written(text, reply, prepared, client, context, step);
+  const { answer, hidden } = client.stored?.encodeReply(reply, context) ?? {
+    answer: client.encodeReply(reply, context),
+  };
+  const text = rawJson(answer);
+  const replyIds = replyIdsOf(reply.id, stringOf(answer.id));
+  const answered = { answer: text, hidden, replyIds };
+  return { text, answered, ...reported(reply, prepared, client, context, step) };
 }
 
 /** A stream was asked for and the provider answered whole: the answer is replayed as one. */
@@ -235,7 +251,12 @@ export function translateAsStream(
   const text = replay(reply)
     .map((event) => encoder.push(event))
     .join('');
-  return written(text, reply, prepared, client, context, step);
+  const answered = {
+    answer: encoder.answer?.(),
+    hidden: encoder.hidden?.(),
+    replyIds: encoder.replyIds(),
+  };
+  return { text, answered, ...reported(reply, prepared, client, context, step) };
 }
 
 /** With the names that the client knows, and with the target's model where the provider names none: readers take "" for a fault. */
@@ -245,19 +266,18 @@ function completeReply(given: Reply, { restore, target }: BuiltRequest, step: Ev
   return reply.model === '' ? { ...reply, model: target.model } : reply;
 }
 
-function written(
-  text: string,
+function reported(
   reply: Reply,
   prepared: BuiltRequest,
   client: ClientSide,
   context: ReplyContext,
   step: EventStep | undefined,
-): WrittenReply {
+): Pick<WrittenReply, 'usage' | 'lost' | 'repaired' | 'items'> {
   const thinking = collectorOf(client, prepared);
   thinking?.pushReply(reply);
   const lost = lossesOf(reply, prepared, client, context);
   const repaired = repairedBy(step);
-  return { text, usage: known(reply.usage), lost, repaired, items: itemsOf(thinking, prepared) };
+  return { usage: known(reply.usage), lost, repaired, items: itemsOf(thinking, prepared) };
 }
 
 function stepFor({ steps }: BuiltRequest, { ids }: ReplyContext): EventStep | undefined {

@@ -9,13 +9,13 @@ export type ReplyOptions = Pick<
   'includeUsage' | 'legacyFunctions' | 'readsReasoning' | 'reasoning' | 'responseFormat' | 'asked'
 >;
 
-/** The id of an answer: the provider's, and the one that the client gets. */
+/** The id of an answer where they differ: the provider's, and the one that the client gets. */
 export interface ReplyIds {
   theirs: string;
   ours: string;
 }
 
-/** What the client's side of a translated answer needs to know. */
+/** What the client's side of a translated answer needs to know. Nothing is written into it. */
 export interface ReplyContext {
   ids: Ids;
   /** Seconds since the epoch: chat's `created`. */
@@ -27,11 +27,12 @@ export interface ReplyContext {
   estimateInput: () => number;
   /** Encrypts data that the client sends back but cannot read; undefined: not possible now. */
   seal?: (text: string) => string | undefined;
-  /** Takes what is stored of an item beside what the client sees of it, by the item's id. Absent: nothing is stored. */
-  hidden?: Map<string, string>;
-  /** Takes a note of the answer's id if the client gets another one than the provider gave. */
-  trace?: { replyIds?: ReplyIds };
+  /** The gateway stores answers. */
+  stores?: true;
 }
+
+/** What is stored of an answer's items beside what the client sees of them, by the item's id. */
+export type HiddenTexts = ReadonlyMap<string, string>;
 
 /** What an answer of this protocol can hold. The rest is left out, and the log reports it. */
 export interface ReplyHolds {

@@ -2,6 +2,8 @@
 import type { GatewayError } from '../../errors.ts';
 import type { JsonObject } from '../../canonical/json.ts';
 import type { Frame } from '../sse/splitter.ts';
+import type { Reply } from '../../canonical/reply.ts';
+import type { HiddenTexts, ReplyContext } from './answer.ts';
 import type { RelayedBody } from './bodies.ts';
 
 /** How to continue a turn that a provider paused because tools that it runs itself take long. */
@@ -96,8 +98,7 @@ export interface AnswerToStore {
   holder?: string | undefined;
   /** Where a provider keeps it under an id that the client did not get. */
   keptAt?: AnswerPlace | undefined;
-  /** What `ReplyContext.hidden` took. */
-  hidden?: ReadonlyMap<string, string>;
+  hidden?: HiddenTexts;
 }
 
 /** Answers that later requests refer to, where clients of the protocol do that. */
@@ -107,6 +108,8 @@ export interface StoredAnswers {
   /** Each id once. Throws GatewayError `invalid_request` for more of them than may be read at once. */
   references(value: JsonObject): References;
   resolve(body: RelayedBody, found: FoundAnswers, bounds: BodyBounds): ResolvedBody;
+  /** The client side's `encodeReply`, with what is stored beside the answer. */
+  encodeReply(reply: Reply, context: ReplyContext): { answer: JsonObject; hidden: HiddenTexts };
   toStore(answer: AnswerToStore): readonly NewStored[];
 
   /**

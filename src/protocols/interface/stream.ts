@@ -3,6 +3,7 @@ import type { GatewayError, ProviderFailure } from '../../errors.ts';
 import type { StreamEvent, Usage } from '../../canonical/reply.ts';
 import type { JsonObject } from '../../canonical/json.ts';
 import type { Frame } from '../sse/splitter.ts';
+import type { HiddenTexts, ReplyIds } from './answer.ts';
 
 /** Collects a stream's frames into canonical events. Emits exactly one `end` or `error`, then ignores all input. */
 export interface StreamDecoder {
@@ -26,6 +27,8 @@ export interface StreamNotices {
 /** Writes canonical events as this protocol's frames, ready to send; '' if nothing is to be written yet. */
 export interface StreamEncoder extends StreamNotices {
   push(event: StreamEvent): string;
+  /** Undefined: the client has the provider's id, or none yet. */
+  replyIds(): ReplyIds | undefined;
   /**
    * The stream that this encoder opened continues with frames of a provider of the same protocol: the bytes that stand for one of them;
    * none for a frame that would open the stream again. Then nothing is pushed.
@@ -33,6 +36,8 @@ export interface StreamEncoder extends StreamNotices {
   adopt?(frame: Frame): Buffer;
   /** The complete answer as the client has it, if its protocol stores answers. */
   answer?(): JsonObject | undefined;
+  /** Of that answer. */
+  hidden?(): HiddenTexts | undefined;
 }
 
 export type FrameClass =

@@ -1,7 +1,7 @@
 // The messages protocol's own shapes, as the encoders write them. What is read is checked member by member instead:
 // compatible servers leave out half of it. https://docs.claude.com/en/api/messages
 import { isObject, type JsonObject, type JsonValue } from '../../canonical/json.ts';
-import type { ReplyContext } from '../interface/answer.ts';
+import type { Ids } from '../../ids.ts';
 
 export type WireCacheControl = { type: 'ephemeral'; ttl?: '5m' | '1h' };
 
@@ -60,9 +60,7 @@ export function list(value: unknown): JsonValue[] {
 
 const ID_PREFIX = 'msg_';
 
-export function messageId(id: string, { ids, trace }: Pick<ReplyContext, 'ids' | 'trace'>): string {
-  if (id.startsWith(ID_PREFIX)) return id;
-  const own = ID_PREFIX + ids.random(24);
-  if (trace !== undefined) trace.replyIds = { theirs: id, ours: own };
-  return own;
+/** An id of this protocol is unchanged; an id of another protocol gets the form of this one. */
+export function messageId(id: string, ids: Ids): string {
+  return id.startsWith(ID_PREFIX) ? id : ID_PREFIX + ids.random(24);
 }

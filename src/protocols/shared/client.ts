@@ -3,7 +3,13 @@
 import { GatewayError, type ProviderFailure, type Admission } from '../../errors.ts';
 import { FAILURES } from '../../failures.ts';
 import { wellFormed, type JsonObject } from '../../canonical/json.ts';
+import type { ReplyIds } from '../interface/answer.ts';
 import type { ForwardedHeaders, KeyHeader } from '../interface/outline.ts';
+
+/** Undefined: the client has the provider's id. */
+export function replyIdsOf(theirs: string, ours: string): ReplyIds | undefined {
+  return theirs === ours ? undefined : { theirs, ours };
+}
 
 /** The client's error for a provider's failure inside an answer. */
 export function gatewayErrorOf({ kind, message, param, code, tokens }: ProviderFailure): GatewayError {

@@ -74,7 +74,7 @@ class Encoding implements EncodeContext {
     this.traits = traits;
     this.#protocol = protocol;
     this.#toolIds = toolIds;
-    const offered = offeredTools(request, protocol);
+    const offered = request.tools && offeredTools(request, protocol);
     this.request = offered === undefined ? request : { ...request, tools: offered.tools };
     if (offered === undefined) return;
     if (offered.leftOut > 0)

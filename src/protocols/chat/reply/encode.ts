@@ -11,11 +11,8 @@ import { encodeServiceTier } from '../../shared/openai/fields.ts';
 import { encodeFinish, encodeUsage } from './ending.ts';
 
 /** An id of this protocol is unchanged; an id of another protocol gets the form of this one. */
-export function fitReplyId(id: string, { ids, trace }: Pick<ReplyContext, 'ids' | 'trace'>): string {
-  if (id.startsWith('chatcmpl')) return id;
-  const own = `chatcmpl-${ids.random(24)}`;
-  if (trace !== undefined) trace.replyIds = { theirs: id, ours: own };
-  return own;
+export function fitReplyId(id: string, ids: Ids): string {
+  return id.startsWith('chatcmpl') ? id : `chatcmpl-${ids.random(24)}`;
 }
 
 export function encodeReply(reply: Reply, context: ReplyContext): JsonObject {
@@ -30,7 +27,7 @@ export function encodeReply(reply: Reply, context: ReplyContext): JsonObject {
   };
   if (reply.stop.sequence !== undefined) choice.stop_reason = reply.stop.sequence;
   const body: JsonObject = {
-    id: fitReplyId(reply.id, context),
+    id: fitReplyId(reply.id, context.ids),
     object: 'chat.completion',
     created: reply.created ?? context.created,
     model: reply.model,

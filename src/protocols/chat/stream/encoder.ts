@@ -3,8 +3,9 @@
 import type { StreamEvent, StopReason, Usage } from '../../../canonical/reply.ts';
 import { append, type JsonObject } from '../../../canonical/json.ts';
 import type { Citation } from '../../../canonical/request.ts';
-import type { ReplyContext } from '../../interface/answer.ts';
+import type { ReplyContext, ReplyIds } from '../../interface/answer.ts';
 import type { StreamEncoder } from '../../interface/stream.ts';
+import { replyIdsOf } from '../../shared/client.ts';
 import { encodeCitation } from '../reply/citations.ts';
 import { chatExtra } from '../request/encode-tools.ts';
 import { SaidText } from './said-text.ts';
@@ -38,6 +39,7 @@ class ChatWriter implements StreamEncoder {
   readonly #context: ReplyContext;
   readonly #legacy: boolean;
   readonly #hideReasoning: boolean;
+  #replyIds: ReplyIds | undefined;
   /** Everything of a chunk before and after its delta. */
   #head = '';
   #prefix = '';
@@ -121,8 +123,13 @@ class ChatWriter implements StreamEncoder {
     }
   }
 
+  replyIds(): ReplyIds | undefined {
+    return this.#replyIds;
+  }
+
   #start(event: Extract<StreamEvent, { type: 'start' }>): void {
-    const id = fitReplyId(event.id, this.#context);
+    const id = fitReplyId(event.id, this.#context.ids);
+    this.#replyIds = replyIdsOf(event.id, id);
     const created = event.created ?? this.#context.created;
     const tier = encodeServiceTier(event.serviceTier);
     const head = `data: {"id":${JSON.stringify(id)},"object":"chat.completion.chunk","created":${created},"model":${JSON.stringify(event.model)}`;

@@ -79,7 +79,7 @@ export function encodeReply(reply: Reply, context: ReplyContext): JsonObject {
   const usage = reply.usage ?? estimateUsage(context.estimateInput(), writtenCharacters(reply.parts));
   const stop = encodeStop(reply.stop, hasCalls);
   return {
-    id: messageId(reply.id, context),
+    id: messageId(reply.id, context.ids),
     type: 'message',
     role: 'assistant',
     model: reply.model,

@@ -1,7 +1,8 @@
 // Canonical events as a messages stream: one synchronous machine over the writer of blocks.
 import { estimateUsage, type StreamEvent, type Usage } from '../../../canonical/reply.ts';
-import type { ReplyContext } from '../../interface/answer.ts';
+import type { ReplyContext, ReplyIds } from '../../interface/answer.ts';
 import type { StreamEncoder } from '../../interface/stream.ts';
+import { replyIdsOf } from '../../shared/client.ts';
 import { fitToolId } from '../../shared/tools/tool-names.ts';
 import {
   CallInput,
@@ -40,6 +41,7 @@ export function createStreamEncoder(context: ReplyContext): StreamEncoder {
 class MessagesEncoder implements StreamEncoder {
   readonly #context: ReplyContext;
   readonly #hideThinking: boolean;
+  #replyIds: ReplyIds | undefined;
   readonly #blocks = new Map<number, Pending>();
   readonly #writer = createBlockWriter();
   /** Made for the first citation. */
@@ -97,6 +99,10 @@ class MessagesEncoder implements StreamEncoder {
         this.#isOver = true;
         return encodeStreamFailure(event.failure);
     }
+  }
+
+  replyIds(): ReplyIds | undefined {
+    return this.#replyIds;
   }
 
   // -- blocks --
@@ -220,8 +226,11 @@ class MessagesEncoder implements StreamEncoder {
     this.#isStarted = true;
     const start = this.#startEvent;
     const usage: Usage = start?.usage ?? estimateUsage(this.#context.estimateInput(), 0);
+    const theirs = start?.id ?? '';
+    const id = messageId(theirs, this.#context.ids);
+    this.#replyIds = replyIdsOf(theirs, id);
     const message: WireMessage = {
-      id: messageId(start?.id ?? '', this.#context),
+      id,
       type: 'message',
       role: 'assistant',
       model: start?.model ?? '',

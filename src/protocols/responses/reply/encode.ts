@@ -2,7 +2,7 @@
 import { append, type JsonObject } from '../../../canonical/json.ts';
 import { estimateUsage, writtenCharacters, type Reply, type ReplyPart } from '../../../canonical/reply.ts';
 import type { TextPart } from '../../../canonical/request.ts';
-import type { ReplyContext, ReplyHolds } from '../../interface/answer.ts';
+import type { HiddenTexts, ReplyContext, ReplyHolds } from '../../interface/answer.ts';
 import { toolDirectory } from '../request/tools.ts';
 import { encodeCitation } from './citations.ts';
 import {
@@ -19,8 +19,17 @@ import { completedAt, responseId, responseOf, type ResponseHead, type ResponseSt
 import { encodeStop, holdsAnswer, refusalWords, encodeUsage } from './ending.ts';
 
 export function encodeReply(reply: Reply, context: ReplyContext): JsonObject {
-  const id = responseId(reply.id, context);
-  const output = outputOf(reply, context);
+  return encodeStoredReply(reply, context).answer;
+}
+
+/** `hidden`: what is stored of the items beside what the client sees of them. */
+export function encodeStoredReply(
+  reply: Reply,
+  context: ReplyContext,
+): { answer: JsonObject; hidden: HiddenTexts } {
+  const id = responseId(reply.id, context.ids);
+  const hidden = new Map<string, string>();
+  const output = outputOf(reply, context, hidden);
   const ending = encodeStop(reply.stop, isRefusal(reply) && !holdsAnswer(output));
   const state: ResponseState = {
     status: ending.status,
@@ -31,14 +40,18 @@ export function encodeReply(reply: Reply, context: ReplyContext): JsonObject {
   const { created = context.created, model, serviceTier } = reply;
   const head: ResponseHead = { id, created, model, serviceTier };
   if (ending.status === 'completed') state.completedAt = completedAt(head, context);
-  return responseOf(head, state, context);
+  return { answer: responseOf(head, state, context), hidden };
 }
 
 function isRefusal({ parts, stop }: Reply): boolean {
   return refusalWords(stop) !== '' || parts.some((part) => part.type === 'text' && part.refusal === true);
 }
 
-function outputOf({ parts: given, stop }: Reply, context: ReplyContext): JsonObject[] {
+function outputOf(
+  { parts: given, stop }: Reply,
+  context: ReplyContext,
+  hidden: Map<string, string>,
+): JsonObject[] {
   const tools = toolDirectory(context.request.asked ?? {});
   const parts = given.map((part) => asRefusal(part, stop));
   const items: JsonObject[] = [];
@@ -56,7 +69,7 @@ function outputOf({ parts: given, stop }: Reply, context: ReplyContext): JsonObj
       continue;
     }
     if (part.type === 'reasoning') {
-      const item = reasoningItem(part, context);
+      const item = reasoningItem(part, context, hidden);
       if (item === undefined) continue;
       items.push(item);
     } else if (part.type === 'tool_call') {

@@ -9,6 +9,7 @@ import {
 import type { Ids } from '../../../ids.ts';
 import type { ReplyContext } from '../../interface/answer.ts';
 import type { ClientTool, ToolDirectory, ToolKind } from '../request/tools.ts';
+import { isStored } from './response.ts';
 
 export type ItemStatus = 'in_progress' | 'completed' | 'incomplete';
 
@@ -34,24 +35,27 @@ export function messageItem(id: string, content: JsonObject[], status: ItemStatu
 
 // -- reasoning --
 
-/** Whether encrypted reasoning is handed out: where the client asks for it, and what is sealed also where nothing is stored. */
+/** Whether the client gets encrypted reasoning: if it asks for it, and always for sealed reasoning of an answer that is not stored. */
 function wantsEncrypted(context: ReplyContext, part: ReasoningPart): boolean {
-  const { include, store } = context.request.asked ?? {};
-  const isStored = context.hidden !== undefined && store !== false;
   // Plain text comes back by itself: only clients that ask for it may drop the text.
-  if (!isStored && isSealed(part)) return true;
+  if (!isStored(context) && isSealed(part)) return true;
+  const { include } = context.request.asked ?? {};
   return Array.isArray(include) && include.includes('reasoning.encrypted_content');
 }
 
 /** Undefined: neither text nor anything that a provider wants back. */
-export function reasoningItem(part: ReasoningPart, context: ReplyContext): JsonObject | undefined {
+export function reasoningItem(
+  part: ReasoningPart,
+  context: ReplyContext,
+  stored: Map<string, string>,
+): JsonObject | undefined {
   if (part.text === '' && !isSealed(part)) return undefined;
   const hidden = context.request.reasoning?.hidden === true;
   const id = encryptedBy(part)?.id || itemId('rs', context.ids);
   const isShown = part.text !== '' && !hidden;
   const summary = isShown ? [summaryPart(part.text)] : [];
   const content = isShown && part.raw === true ? { content: [rawPart(part.text)] } : {};
-  const encrypted = encryptedContent(part, id, context);
+  const encrypted = encryptedContent(part, id, context, stored);
   return {
     id,
     type: 'reasoning',
@@ -65,13 +69,21 @@ function encryptedBy({ signature, redacted }: ReasoningPart): EncryptedReasoning
   return encryptedInSignature(redacted ?? signature ?? '');
 }
 
-/** `id`: of the item that it goes out with. A provider of this protocol takes its own content back with its own id alone. */
-export function encryptedContent(part: ReasoningPart, id: string, context: ReplyContext): string | undefined {
+/**
+ * `id`: of the item that it goes out with. A provider of this protocol takes its own content back with its own id alone. `stored`
+ * gets what the gateway stores of the item.
+ */
+export function encryptedContent(
+  part: ReasoningPart,
+  id: string,
+  context: ReplyContext,
+  stored: Map<string, string>,
+): string | undefined {
   const own = encryptedBy(part);
   if (own !== undefined) return own.id === id || own.id === '' ? own.content : undefined;
   if (!isSealed(part) && part.raw !== true) return undefined;
   const written = writeReasoning(part);
-  context.hidden?.set(id, written);
+  if (context.stores) stored.set(id, written);
   return wantsEncrypted(context, part) ? context.seal?.(written) : undefined;
 }
 

@@ -1,6 +1,7 @@
 // The Response object around an answer's items: every member that the strictest readers demand, and the request's members that
 // an answer repeats.
 import { isObject, type JsonObject, type JsonValue } from '../../../canonical/json.ts';
+import type { Ids } from '../../../ids.ts';
 import { rawJson } from '../../json/raw-json.ts';
 import { encodeServiceTier } from '../../shared/openai/fields.ts';
 import type { ReplyContext } from '../../interface/answer.ts';
@@ -29,20 +30,13 @@ export interface ResponseHead {
 const ID_PREFIX = 'resp_';
 
 /** Ids of this protocol stay; a foreign one would look like another protocol's to clients. */
-export function responseId(id: string, context: Pick<ReplyContext, 'ids' | 'trace'>): string {
-  if (id.startsWith(ID_PREFIX)) return id;
-  const own = ID_PREFIX + context.ids.random(32);
-  noteReplyIds(context, id, own);
-  return own;
-}
-
-export function noteReplyIds({ trace }: Pick<ReplyContext, 'trace'>, theirs: string, ours: string): void {
-  if (trace !== undefined && theirs !== '' && theirs !== ours) trace.replyIds = { theirs, ours };
+export function responseId(id: string, ids: Ids): string {
+  return id.startsWith(ID_PREFIX) ? id : ID_PREFIX + ids.random(32);
 }
 
 /** Whether later requests may refer to the answer. */
-export function isStored({ request, hidden }: Partial<Pick<ReplyContext, 'request' | 'hidden'>>): boolean {
-  return hidden !== undefined && request?.asked?.store !== false;
+export function isStored({ request, stores }: EchoContext): boolean {
+  return stores === true && request?.asked?.store !== false;
 }
 
 /** Not before its beginning, whatever the clocks say. */
@@ -70,7 +64,7 @@ function headOf(
   };
 }
 
-type EchoContext = Partial<Pick<ReplyContext, 'request' | 'hidden'>>;
+type EchoContext = Partial<Pick<ReplyContext, 'request' | 'stores'>>;
 
 /** The request, as an answer repeats it: with the defaults of the service where the client wrote nothing. */
 export function echoOf(context: EchoContext = {}): JsonObject {

@@ -3,6 +3,7 @@
 // https://platform.openai.com/docs/guides/conversation-state
 import { GatewayError } from '../../../errors.ts';
 import type { AnswerPlace, StoredAnswers } from '../../interface/features.ts';
+import { encodeStoredReply } from '../reply/encode.ts';
 import { isWanted, placeOf, toStore } from './records.ts';
 import { references } from './references.ts';
 import { ResolvedReferences } from './resolve.ts';
@@ -16,6 +17,7 @@ export const stored: StoredAnswers = {
   isWanted,
   references,
   resolve: (body, found, bounds) => new ResolvedReferences(body, found, bounds),
+  encodeReply: encodeStoredReply,
   toStore,
   placesOf,
   showDeleted: (id) => ({ id, object: 'response', deleted: true }),

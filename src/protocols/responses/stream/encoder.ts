@@ -7,10 +7,10 @@ import { append, type JsonObject, stringOf } from '../../../canonical/json.ts';
 import type { NativePart, ReasoningPart } from '../../../canonical/request.ts';
 import { isSealed } from '../../../canonical/thinking-signature.ts';
 import type { GatewayError } from '../../../errors.ts';
-import type { ReplyContext } from '../../interface/answer.ts';
+import type { HiddenTexts, ReplyContext, ReplyIds } from '../../interface/answer.ts';
 import type { StreamEncoder } from '../../interface/stream.ts';
 import type { Frame } from '../../sse/splitter.ts';
-import { gatewayErrorOf } from '../../shared/client.ts';
+import { gatewayErrorOf, replyIdsOf } from '../../shared/client.ts';
 import { errorEvent, responseError } from '../errors.ts';
 import { callIds, callItem, clientToolOf, encryptedContent, itemId } from '../reply/items.ts';
 
@@ -20,7 +20,6 @@ import {
   echoOf,
   responseJson,
   responseOf,
-  noteReplyIds,
   responseId,
   type ResponseHead,
   type ResponseState,
@@ -43,6 +42,9 @@ class ResponsesWriter implements StreamEncoder {
   readonly #echo: string;
   readonly #frames = new Numbered();
   #head: ResponseHead | undefined;
+  /** The provider's id of the answer; '' while there is none. */
+  #theirs = '';
+  readonly #hidden = new Map<string, string>();
   /** Items that are whole. */
   readonly #output: JsonObject[] = [];
   #item: OpenItem | undefined;
@@ -128,6 +130,16 @@ class ResponsesWriter implements StreamEncoder {
     return responseOf(this.#head, this.#final, this.#context);
   }
 
+  hidden(): HiddenTexts {
+    return this.#hidden;
+  }
+
+  replyIds(): ReplyIds | undefined {
+    if (this.#adopted !== undefined) return this.#adopted.replyIds();
+    if (this.#head === undefined || this.#theirs === '') return undefined;
+    return replyIdsOf(this.#theirs, this.#head.id);
+  }
+
   fail(error: GatewayError, _requestId: string): string {
     if (this.#over) return '';
     const opening = this.#begin({});
@@ -148,15 +160,16 @@ class ResponsesWriter implements StreamEncoder {
     // The stream was opened before the provider answered: the id stays.
     const { id, model, serviceTier } = event;
     this.#head = { ...this.#head, model, serviceTier };
-    noteReplyIds(this.#context, id, this.#head.id);
+    this.#theirs = id;
     return '';
   }
 
   /** The first two frames, unless they are written already. */
   #begin({ id = '', created = this.#context.created, model, serviceTier }: Partial<Start>): string {
     if (this.#head !== undefined) return '';
+    this.#theirs = id;
     this.#head = {
-      id: responseId(id, this.#context),
+      id: responseId(id, this.#context.ids),
       created,
       model: model ?? stringOf(this.#context.request.asked?.model),
       serviceTier,
@@ -334,7 +347,7 @@ class ResponsesWriter implements StreamEncoder {
     const part: ReasoningPart = { type: 'reasoning', text, signature, redacted, raw };
     const frames = block.item === undefined && isSealed(part) ? this.#beginReasoning(block) : '';
     if (block.item instanceof ReasoningItem) {
-      block.item.encrypted = encryptedContent(part, block.item.id, this.#context);
+      block.item.encrypted = encryptedContent(part, block.item.id, this.#context, this.#hidden);
     }
     return frames;
   }

@@ -4,10 +4,10 @@
 // LangChain) and others from the last (Codex, the official SDK); an answer that the gateway does not store has the provider's id,
 // which alone can be referred to.
 import { isObject, type JsonObject, type JsonValue, stringOf } from '../../../canonical/json.ts';
-import type { ReplyContext } from '../../interface/answer.ts';
+import type { ReplyContext, ReplyIds } from '../../interface/answer.ts';
 import type { Frame } from '../../sse/splitter.ts';
 import { listOf } from '../reply/decode.ts';
-import { isStored, noteReplyIds } from '../reply/response.ts';
+import { isStored } from '../reply/response.ts';
 import { typeOf } from './decoder.ts';
 import type { Numbered } from './open-item.ts';
 
@@ -177,6 +177,7 @@ export class AdoptedFrames {
   readonly #frames: Numbered;
   readonly #id: string;
   readonly #context: ReplyContext;
+  #replyIds: ReplyIds | undefined;
   /** The Response of the last event that had one. */
   #response: JsonObject | undefined;
   /** Some servers leave the output to the items' own events. */
@@ -207,6 +208,10 @@ export class AdoptedFrames {
     return { ...this.#response, id: this.#id, output };
   }
 
+  replyIds(): ReplyIds | undefined {
+    return this.#replyIds;
+  }
+
   #numbered(text: string): string {
     return text.replace(NUMBER, () => `"sequence_number":${this.#frames.next()}`);
   }
@@ -214,7 +219,7 @@ export class AdoptedFrames {
   #named(text: string, response: unknown): string {
     const id = isObject(response) ? stringOf(response.id) : '';
     if (id === '' || id === this.#id || !isStored(this.#context)) return text;
-    noteReplyIds(this.#context, id, this.#id);
+    this.#replyIds = { theirs: id, ours: this.#id };
     return text.replace(`"${id}"`, () => `"${this.#id}"`);
   }
 }

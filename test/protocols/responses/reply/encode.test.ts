@@ -1,9 +1,10 @@
 import { describe, expect, test } from 'vitest';
 import type { JsonObject } from '../../../../src/canonical/json.ts';
 import type { ReplyPart, StopReason } from '../../../../src/canonical/reply.ts';
-import type { ReplyIds } from '../../../../src/protocols/interface/answer.ts';
 import { signatureOfEncrypted } from '../../../../src/canonical/thinking-signature.ts';
+import { encodeStoredReply } from '../../../../src/protocols/responses/reply/encode.ts';
 import { openReasoning } from '../../../../src/protocols/responses/reply/items.ts';
+import { createStreamEncoder } from '../../../../src/protocols/responses/stream/encoder.ts';
 import { contextOf, replyOf, streamedOf, wholeOf } from '../answers.ts';
 
 const text = (words: string): ReplyPart => ({ type: 'text', text: words });
@@ -306,10 +307,14 @@ describe('an answer', () => {
   });
 
   test('keeps an id of this protocol, and notes where it gives another one', () => {
-    const context = { ...contextOf(), trace: {} as { replyIds?: ReplyIds } };
     expect(wholeOf(replyOf([]), contextOf()).id).toBe('resp_1');
-    const { id } = wholeOf({ ...replyOf([]), id: 'chatcmpl-1' }, context);
-    expect(context.trace.replyIds).toEqual({ theirs: 'chatcmpl-1', ours: id });
+    const encoder = createStreamEncoder(contextOf());
+    encoder.push({ type: 'start', id: 'resp_1', model: 'm' });
+    expect(encoder.replyIds()).toBeUndefined();
+    const other = createStreamEncoder(contextOf());
+    const opening = other.push({ type: 'start', id: 'chatcmpl-1', model: 'm' });
+    const ours = /resp_\w+/.exec(opening)?.[0];
+    expect(other.replyIds()).toEqual({ theirs: 'chatcmpl-1', ours });
   });
 });
 
@@ -336,7 +341,7 @@ describe('thinking that its provider wants back', () => {
       expect(openReasoning(item?.encrypted_content ?? '')).toEqual(part);
       expect(streamedOf(replyOf([part]), contextOf(asked))).toEqual(whole);
     }
-    const [plain] = wholeOf(replyOf([part]), { ...contextOf(), hidden: new Map() }).output as object[];
+    const [plain] = wholeOf(replyOf([part]), { ...contextOf(), stores: true }).output as object[];
     expect(plain).not.toHaveProperty('encrypted_content');
   });
 
@@ -369,8 +374,8 @@ describe('thinking that its provider wants back', () => {
     expect(streamedOf(replyOf([raw]), contextOf(INCLUDED))).toEqual(whole);
     const [bare] = wholeOf(replyOf([raw]), contextOf()).output as object[];
     expect(bare).not.toHaveProperty('encrypted_content');
-    const hidden = new Map<string, string>();
-    const [stored] = wholeOf(replyOf([raw]), { ...contextOf(), hidden }).output as { id: string }[];
+    const { answer, hidden } = encodeStoredReply(replyOf([raw]), { ...contextOf(), stores: true });
+    const [stored] = answer.output as { id: string }[];
     expect(openReasoning(hidden.get(stored?.id ?? '') ?? '')).toEqual({ type: 'reasoning', text: 'hm' });
   });
 
