@@ -84,6 +84,8 @@ export class GatewayError extends Error {
   readonly options: ErrorOptions;
   /** Whose request failed, if its key was accepted. */
   account: string | undefined = undefined;
+  /** Its client shows limits on its own screen (`Key.native`). */
+  native = false;
 
   constructor(kind: ErrorKind, message: string, options: ErrorOptions = {}) {
     super(message, { cause: options.cause });

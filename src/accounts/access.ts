@@ -39,7 +39,7 @@ export function hashKey(plaintext: string): string {
 
 export interface KeySpec extends Pick<
   NewKey,
-  'account' | 'tier' | 'label' | 'usageLabel' | 'permissions' | 'models' | 'expiresAt'
+  'account' | 'tier' | 'label' | 'usageLabel' | 'permissions' | 'models' | 'native' | 'expiresAt'
 > {
   /** The key of one `gateway run`: its ID says so, and it is deleted some days after its end. */
   isLease?: boolean;
@@ -89,6 +89,9 @@ type Headers = Readonly<Record<string, string | string[] | undefined>>;
 /** `list`: the list of models, which every valid key may read. */
 export type Endpoint = Permission | 'list';
 
+/** `1`: a client whose key bears no mark is a native one all the same (`Key.native`). `gateway connect claude --native` sets it. */
+export const NATIVE_HEADER = 'x-gateway-native';
+
 /** Stands for credentials of another scheme. */
 const NOT_A_KEY = '?';
 /** The usual spelling, tested first. */
@@ -123,9 +126,10 @@ export function authenticate(
     throw new GatewayError('unauthenticated', `no API key was sent; send ${ways.join(' or ')}`);
   }
   const found = looksLikeKey(plaintext) ? store.findKey(hashKey(plaintext)) : undefined;
-  if (!(found instanceof Promise)) return validKey(found, plaintext, endpoint, now);
+  const marked = headers[NATIVE_HEADER] === '1';
+  if (!(found instanceof Promise)) return validKey(found, plaintext, { endpoint, marked }, now);
   return found.then(
-    (key) => validKey(key, plaintext, endpoint, now),
+    (key) => validKey(key, plaintext, { endpoint, marked }, now),
     (error: unknown) => {
       throw databaseAway(error);
     },
@@ -133,7 +137,12 @@ export function authenticate(
 }
 
 /** Throws GatewayError 401 or 403. */
-function validKey(key: Key | undefined, plaintext: string, endpoint: Endpoint, now: number): Key {
+function validKey(
+  key: Key | undefined,
+  plaintext: string,
+  { endpoint, marked }: { endpoint: Endpoint; marked: boolean },
+  now: number,
+): Key {
   if (key === undefined || !isValid(key, now)) {
     throw new GatewayError('unauthenticated', plaintext.startsWith(KEY_PREFIX) ? NOT_VALID : FOREIGN);
   }
@@ -141,7 +150,8 @@ function validKey(key: Key | undefined, plaintext: string, endpoint: Endpoint, n
     const message = `this key may not use the ${endpoint} endpoint; it has ${key.permissions.join(', ')}`;
     throw new GatewayError('forbidden_permission', message);
   }
-  return key;
+  // Of this request alone: the store keeps the key for others.
+  return marked && !key.native ? { ...key, native: true } : key;
 }
 
 /** Turns a StoreError into a 503: a request that cannot be authenticated or counted is refused. */

@@ -82,7 +82,10 @@ export async function infer(arrival: Arrival, exchange: Exchange, deps: GatewayD
     const remembered = targets.length > 1 && resolution.rule === undefined ? query : undefined;
     await answer(ask, { admission, hold, exchange, readAt, remembered }, trace, deps);
   } catch (error) {
-    if (error instanceof GatewayError) error.account = key.account;
+    if (error instanceof GatewayError) {
+      error.account = key.account;
+      error.native = key.native;
+    }
     throw error;
   } finally {
     exchange.whenDelivered(release);

@@ -25,6 +25,8 @@ export interface KeyRow {
   usage_label: string | null;
   permissions: string;
   models: string | null;
+  /** 1 in SQLite, true in PostgreSQL. */
+  native: number | boolean;
   created_at: number;
   last_used_at: number | null;
   expires_at: number | null;
@@ -34,7 +36,7 @@ export interface KeyRow {
 
 /** Selects each KeyRow. */
 export const KEY = `
-  SELECT keys.id, account_id, accounts.name AS account, accounts.tier, prefix, label, usage_label, permissions, models,
+  SELECT keys.id, account_id, accounts.name AS account, accounts.tier, prefix, label, usage_label, permissions, models, native,
     keys.created_at, last_used_at, expires_at, keys.revoked_at,
     (SELECT max(until) FROM grants WHERE grants.account_id = keys.account_id AND grants.revoked_at IS NULL) AS granted_until
   FROM keys JOIN accounts ON accounts.id = account_id`;
@@ -50,6 +52,7 @@ export function toKey(row: KeyRow): Key {
     usageLabel: row.usage_label,
     permissions: row.permissions === '' ? [] : (row.permissions.split(',') as Permission[]),
     models: row.models === null ? null : (JSON.parse(row.models) as string[]),
+    native: Boolean(row.native),
     createdAt: row.created_at,
     lastUsedAt: row.last_used_at,
     expiresAt: row.expires_at,
@@ -71,8 +74,11 @@ export function isEndedLease({ id, revokedAt, expiresAt }: Key, now: number): bo
 /** Where a list of keys begins. */
 export const BEFORE_ALL_KEYS: KeyPlace = { createdAt: 0, id: '' };
 
-/** The values of a new key: id, hash, account, prefix, labels, permissions, models, times. */
-export function keyValues(key: NewKey): (string | number | Buffer | null)[] {
+/** The values of a new key: id, hash, account, prefix, labels, permissions, models, times, and the mark in the engine's form. */
+export function keyValues<Flag>(
+  key: NewKey,
+  flag: (native: boolean) => Flag,
+): (string | number | Buffer | null | Flag)[] {
   return [
     key.id,
     Buffer.from(key.hash, 'hex'),
@@ -84,6 +90,7 @@ export function keyValues(key: NewKey): (string | number | Buffer | null)[] {
     key.models === null ? null : JSON.stringify(key.models),
     key.createdAt,
     key.expiresAt,
+    flag(key.native ?? false),
   ];
 }
 
@@ -138,7 +145,7 @@ export const SOURCES: Readonly<Record<StoredRecord['type'], Source>> = {
     table: 'keys',
     columns: columns(
       ...['id', 'accountId', 'hash', 'prefix', 'label', 'usageLabel', 'permissions', 'models'],
-      ...['createdAt', 'lastUsedAt', 'expiresAt', 'revokedAt'],
+      ...['createdAt', 'lastUsedAt', 'expiresAt', 'revokedAt', 'native'],
     ),
   },
   grant: {

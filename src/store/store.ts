@@ -33,6 +33,8 @@ export interface Key {
   permissions: Permission[];
   /** null: every model. */
   models: string[] | null;
+  /** Its client shows the account's limits on its own screen: a Claude Code that takes this gateway for one of its vendor's kind. */
+  native: boolean;
   createdAt: number;
   lastUsedAt: number | null;
   expiresAt: number | null;
@@ -53,6 +55,7 @@ export interface NewKey {
   usageLabel?: string | null;
   permissions: Permission[];
   models: string[] | null;
+  native?: boolean;
   createdAt: number;
   expiresAt: number | null;
 }
@@ -60,7 +63,7 @@ export interface NewKey {
 /** Where a key stands in a list. */
 export type KeyPlace = Pick<Key, 'createdAt' | 'id'>;
 
-/** A key that replaces another. It has the account, labels, permissions and models of the other, and its lifetime from `createdAt`. */
+/** A key that replaces another. It has the account, labels, permissions, models and mark of the other, and its lifetime from `createdAt`. */
 export type ReplacementKey = Pick<NewKey, 'id' | 'hash' | 'prefix' | 'createdAt'>;
 
 export interface ReplacedKey {

@@ -194,3 +194,18 @@ it('is a 503 to be tried again where the database is away, without a word of whe
   expect(refusal).toMatchObject({ kind: 'unavailable', status: 503, options: { retryAfter: 1 } });
   expect(refusal.message).not.toContain(store.location);
 });
+
+describe('the mark of a client that shows limits', () => {
+  it('stands at the key, or comes with a request, and is not kept for the next one', async () => {
+    const store = await temporaryStore();
+    const [plain, marked] = [await makeKey(store), await makeKey(store, { native: true })];
+    const native = async (plaintext: string, more: Record<string, string> = {}): Promise<boolean> => {
+      const headers = { authorization: `Bearer ${plaintext}`, ...more };
+      return (await authenticate({ headers, endpoint: 'messages' }, store, NOW)).native;
+    };
+    expect(await native(marked.plaintext)).toBe(true);
+    expect(await native(plain.plaintext, { 'x-gateway-native': '1' })).toBe(true);
+    expect(await native(plain.plaintext)).toBe(false);
+    expect(await native(plain.plaintext, { 'x-gateway-native': 'yes' })).toBe(false);
+  });
+});

@@ -169,6 +169,7 @@ describe('export and import', () => {
     ['key', { expires_at: 1.5 }],
     ['key', { account_id: 2 }],
     ['key', { models: undefined }],
+    ['key', { native: 1 }],
     ['key', { account_id: 7 }],
     ['hour', { requests: -5 }],
     ['hour', { requests: 1.5 }],

@@ -70,6 +70,7 @@ export function storeContract(
         usageLabel: 'pr-123',
         models: ['auto', 'sim/echo'],
         permissions: ['messages'],
+        native: true,
         expiresAt: 5,
       });
       const created = await store.createKey(spec);
@@ -82,6 +83,7 @@ export function storeContract(
         usageLabel: 'pr-123',
         permissions: ['messages'],
         models: ['auto', 'sim/echo'],
+        native: true,
         createdAt: HOUR,
         expiresAt: 5,
         accountId: await accountId(),

@@ -30,16 +30,16 @@ const ADD_ACCOUNT = {
     WHERE NOT EXISTS (SELECT 1 FROM accounts WHERE name = $1) ON CONFLICT (name) DO NOTHING`,
 };
 const ADD_KEY = {
-  text: `INSERT INTO keys (id, hash, account_id, prefix, label, usage_label, permissions, models, created_at, expires_at)
-    VALUES ($1, $2, (SELECT id FROM accounts WHERE name = $3), $4, $5, $6, $7, $8, $9, $10)`,
+  text: `INSERT INTO keys (id, hash, account_id, prefix, label, usage_label, permissions, models, created_at, expires_at, native)
+    VALUES ($1, $2, (SELECT id FROM accounts WHERE name = $3), $4, $5, $6, $7, $8, $9, $10, $11)`,
 };
 const REVOKE = { text: 'UPDATE keys SET revoked_at = $2 WHERE id = $1 AND revoked_at IS NULL' };
 const EXTEND = { text: 'UPDATE keys SET expires_at = $2 WHERE id = $1' };
 const PRUNE = { text: `DELETE FROM keys WHERE ${IS_LEASE} AND coalesce(revoked_at, expires_at) < $1` };
 const LOCK = { text: 'SELECT 1 FROM keys WHERE id = $1 FOR UPDATE' };
 const COPY = {
-  text: `INSERT INTO keys (id, hash, account_id, prefix, label, usage_label, permissions, models, created_at, expires_at)
-    SELECT $1, $2, account_id, $3, label, usage_label, permissions, models, $4::bigint, expires_at - created_at + $4::bigint
+  text: `INSERT INTO keys (id, hash, account_id, prefix, label, usage_label, permissions, models, created_at, expires_at, native)
+    SELECT $1, $2, account_id, $3, label, usage_label, permissions, models, $4::bigint, expires_at - created_at + $4::bigint, native
     FROM keys WHERE id = $5`,
 };
 const END_BY = {
@@ -76,7 +76,7 @@ export function createKeys(connection: Connection, changes: Changes, clock: Cloc
     createKey: (key: NewKey): Promise<Key> =>
       connection.transaction(async (session) => {
         await session.run(ADD_ACCOUNT, key.account, key.tier, key.createdAt);
-        await session.run(ADD_KEY, ...keyValues(key));
+        await session.run(ADD_KEY, ...keyValues(key, Boolean));
         return existing(await byId(session, key.id));
       }),
     listKeys: async (account?: string): Promise<Key[]> =>

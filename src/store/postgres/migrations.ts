@@ -230,6 +230,11 @@ export const MIGRATIONS: readonly Migration[] = [
       GROUP BY 1, 2, 3;
     `,
   },
+  {
+    name: '0005-native',
+    // Keys whose client shows limits on its own screen.
+    sql: 'ALTER TABLE keys ADD COLUMN native boolean NOT NULL DEFAULT false',
+  },
 ];
 
 const TABLES = {

@@ -39,6 +39,8 @@ const FORMS: Readonly<Record<StoredRecord['type'], Form>> = {
       hash: `\\x${String(row['hash'])}`,
       permissions: (row['permissions'] as string[]).join(','),
       models: row['models'] === null ? null : JSON.stringify(row['models']),
+      // An older gateway exports none.
+      native: row['native'] === true,
     }),
   },
   grant: { order: 'number' },

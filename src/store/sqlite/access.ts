@@ -23,8 +23,8 @@ export function prepareKeys(db: Db) {
      ON CONFLICT (name) DO NOTHING`,
   );
   const addKey = db.prepare(
-    `INSERT INTO keys (id, hash, account_id, prefix, label, usage_label, permissions, models, created_at, expires_at)
-     VALUES (?, ?, (SELECT id FROM accounts WHERE name = ?), ?, ?, ?, ?, ?, ?, ?)`,
+    `INSERT INTO keys (id, hash, account_id, prefix, label, usage_label, permissions, models, created_at, expires_at, native)
+     VALUES (?, ?, (SELECT id FROM accounts WHERE name = ?), ?, ?, ?, ?, ?, ?, ?, ?)`,
   );
   const revoke = db.prepare('UPDATE keys SET revoked_at = ? WHERE id = ? AND revoked_at IS NULL');
   const extend = db.prepare('UPDATE keys SET expires_at = ? WHERE id = ?');
@@ -33,7 +33,7 @@ export function prepareKeys(db: Db) {
   );
   const create = db.transaction((key: NewKey): KeyRow => {
     addAccount.run(key.account, key.tier, key.createdAt);
-    addKey.run(...keyValues(key));
+    addKey.run(...keyValues(key, Number));
     return existing(findById.get(key.id));
   });
   const revokeFound = db.transaction((id: string, at: number): KeyRow | undefined => {
@@ -111,8 +111,8 @@ export function keysOf({
 
 function prepareReplace(db: Db, findById: { get(id: string): KeyRow | undefined }) {
   const copy = db.prepare<[string, Buffer, string, number, number, string]>(
-    `INSERT INTO keys (id, hash, account_id, prefix, label, usage_label, permissions, models, created_at, expires_at)
-     SELECT ?, ?, account_id, ?, label, usage_label, permissions, models, ?, expires_at - created_at + ? FROM keys WHERE id = ?`,
+    `INSERT INTO keys (id, hash, account_id, prefix, label, usage_label, permissions, models, created_at, expires_at, native)
+     SELECT ?, ?, account_id, ?, label, usage_label, permissions, models, ?, expires_at - created_at + ?, native FROM keys WHERE id = ?`,
   );
   const endBy = db.prepare(
     'UPDATE keys SET expires_at = ? WHERE id = ? AND (expires_at IS NULL OR expires_at > ?)',

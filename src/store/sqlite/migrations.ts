@@ -301,6 +301,11 @@ export const MIGRATIONS: readonly Migration[] = [
     name: '0014-limits',
     sql: LIMITS,
   },
+  {
+    name: '0015-native',
+    // Keys whose client shows limits on its own screen.
+    sql: 'ALTER TABLE keys ADD COLUMN native INTEGER NOT NULL DEFAULT 0',
+  },
 ];
 
 /** Brings the schema up to date. If several processes do so at once, the first applies the steps and the others find them. */

@@ -34,11 +34,13 @@ const FORMS: Readonly<Record<StoredRecord['type'], Form>> = {
       hash: (value) => (value as Buffer).toString('hex'),
       permissions: (value) => (value === '' ? [] : String(value).split(',')),
       models: (value) => (value === null ? null : (JSON.parse(String(value)) as unknown)),
+      native: (value) => value === 1,
     },
     write: {
       hash: (value) => Buffer.from(String(value), 'hex'),
       permissions: (value) => (value as Permission[]).join(','),
       models: (value) => (value === null ? null : JSON.stringify(value)),
+      native: (value) => (value === true ? 1 : 0),
     },
   },
   grant: { order: 'rowid' },

@@ -47,6 +47,9 @@ const BATCH = 1000;
 /** By column of usage that is not nullable. */
 const OLDER = new Map(USAGE_COLUMNS.map(({ name, older }) => [name, older]));
 
+/** Columns of keys that an older gateway does not export. */
+const NEWER_OF_KEYS: ReadonlySet<string> = new Set(['usage_label', 'native']);
+
 /** What a person does with a file that is no export. */
 const ANOTHER = 'name a file that gateway export wrote';
 
@@ -123,7 +126,7 @@ function recordOf(line: Record<string, unknown>, fault: Fault): StoredRecord {
     const rule = members[name];
     // A column may be newer than the gateway that wrote the file. Of a key, null may mean every model, or no end.
     const value =
-      type === 'usage' || name === 'usage_label' ? (line[name] ?? OLDER.get(name) ?? null) : line[name];
+      type === 'usage' || NEWER_OF_KEYS.has(name) ? (line[name] ?? OLDER.get(name) ?? null) : line[name];
     if (rule?.fits(value) !== true)
       throw fault(`${type}.${name} is missing or not right: ${rule?.right ?? 'nothing'} is expected`);
     record[member] = value;

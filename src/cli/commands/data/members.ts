@@ -56,6 +56,7 @@ const model = rule(
   `a text of at most ${MAX_MODEL_LENGTH} characters`,
   (value) => typeof value === 'string' && value.length <= MAX_MODEL_LENGTH,
 );
+const flag = rule('true or false', (value) => typeof value === 'boolean');
 const keyId = matching('the ID of a key', /^key_\w{1,60}$/);
 const oneOf =
   (names: readonly string[]) =>
@@ -80,7 +81,7 @@ const OF_KIND: Readonly<Record<UsageKind, Rule>> = {
   model,
   name: word,
   status: rule('a status of HTTP', (value) => isWhole(value, 100, 999)),
-  flag: rule('true or false', (value) => typeof value === 'boolean'),
+  flag,
   count,
   number,
   milliseconds: number,
@@ -105,6 +106,7 @@ export const MEMBERS: Readonly<Record<StoredRecord['type'], Readonly<Record<stri
     last_used_at: optional(time),
     expires_at: optional(time),
     revoked_at: optional(time),
+    native: optional(flag),
   },
   grant: {
     id: matching('the ID of a grant', /^\w{1,64}$/),
