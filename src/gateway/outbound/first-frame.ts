@@ -5,6 +5,7 @@ import { append } from '../../canonical/json.ts';
 import type { Reply, StreamEvent } from '../../canonical/reply.ts';
 import type { Ids } from '../../ids.ts';
 import type { FrameClass, StreamClassifier, StreamDecoder } from '../../protocols/interface/stream.ts';
+import { ByteList } from '../../protocols/sse/byte-list.ts';
 import type { Frame } from '../../protocols/sse/splitter.ts';
 import type { FrameSource, WholeReply } from './provider-reply.ts';
 import type { BuiltRequest } from './build-request.ts';
@@ -134,12 +135,12 @@ class OpeningOfRelay {
       if (commits(seen)) return this.#opening(seen, held, frames.slice(index + 1));
     }
     for (const frame of frames) this.#size.add(frame);
-    for (const bytes of held) this.#earlier.add(bytes);
+    for (const bytes of held) this.#earlier.append(bytes);
     return undefined;
   }
 
   #opening(seen: FrameClass, held: readonly Buffer[], rest: readonly Frame[]): StreamOpening {
-    const earlier = this.#earlier.bytes();
+    const earlier = this.#earlier.take();
     const relayed = {
       classifier: this.#classifier,
       held: earlier.length === 0 ? held : [earlier, ...held],
@@ -176,25 +177,6 @@ class OpeningOfTranslation {
     }
     for (const frame of frames) this.#size.add(frame);
     return undefined;
-  }
-}
-
-/** Grows by doubling, so that many small pieces cost linear time. */
-class ByteList {
-  #bytes = Buffer.alloc(0);
-  #length = 0;
-
-  add(piece: Buffer): void {
-    if (this.#length + piece.length > this.#bytes.length) {
-      const larger = Buffer.allocUnsafeSlow(Math.max(512, 2 * (this.#length + piece.length)));
-      this.#bytes.copy(larger, 0, 0, this.#length);
-      this.#bytes = larger;
-    }
-    this.#length += piece.copy(this.#bytes, this.#length);
-  }
-
-  bytes(): Buffer {
-    return this.#bytes.subarray(0, this.#length);
   }
 }
 

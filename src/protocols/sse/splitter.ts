@@ -1,6 +1,7 @@
 // Server-sent events by bytes: any split of the input gives the same frames.
 // https://html.spec.whatwg.org/multipage/server-sent-events.html#parsing-an-event-stream
 
+import { ByteList } from './byte-list.ts';
 import { BytesFrame, type Frame } from './frame.ts';
 import { plural } from '../../plural.ts';
 
@@ -46,7 +47,8 @@ export function createSplitter({ maxFrame }: { maxFrame: number }): Splitter {
 
 class ByteSplitter implements Splitter {
   readonly #maxFrame: number;
-  readonly #carry = new Carry();
+  /** The first part of a frame whose end has not come. */
+  readonly #carry = new ByteList();
   /** No byte of the current line has been seen. */
   #lineStart = true;
   /** The last byte was a \r, which a \n may still join; `carriageEnds`: its line was blank. */
@@ -91,7 +93,7 @@ class ByteSplitter implements Splitter {
   finish(): Frame[] {
     if (this.#broken) throw new FrameTooLarge(this.#maxFrame);
     if (this.#carry.length === 0) return [];
-    const bytes = this.#carry.take(Buffer.alloc(0));
+    const bytes = this.#carry.take();
     return [new BytesFrame(bytes, undefined, 0, bytes.length, this.#first)];
   }
 
@@ -105,7 +107,8 @@ class ByteSplitter implements Splitter {
     if (carry.length === 0) {
       into.push(new BytesFrame(chunk, source, start, end, this.#first));
     } else {
-      const bytes = carry.take(chunk.subarray(start, end));
+      carry.append(chunk.subarray(start, end));
+      const bytes = carry.take();
       into.push(new BytesFrame(bytes, undefined, 0, bytes.length, this.#first));
     }
     this.#first = false;
@@ -160,31 +163,6 @@ class ByteSplitter implements Splitter {
       }
     }
     return start;
-  }
-}
-
-/** The first part of a frame whose end has not come. Grows by doubling, so that a line without end costs linear time. */
-class Carry {
-  #bytes = Buffer.alloc(0);
-  length = 0;
-
-  append(piece: Buffer): void {
-    if (this.length + piece.length > this.#bytes.length) {
-      const larger = Buffer.allocUnsafeSlow(Math.max(512, 2 * (this.length + piece.length)));
-      this.#bytes.copy(larger, 0, 0, this.length);
-      this.#bytes = larger;
-    }
-    piece.copy(this.#bytes, this.length);
-    this.length += piece.length;
-  }
-
-  /** Everything so far with `piece` at its end; then it is empty. */
-  take(piece: Buffer): Buffer {
-    this.append(piece);
-    const whole = this.#bytes.subarray(0, this.length);
-    this.#bytes = Buffer.alloc(0);
-    this.length = 0;
-    return whole;
   }
 }
 
