@@ -143,7 +143,7 @@ export class RequestHold {
 
   /** Of a request whose usage nobody told: of a whole answer, what was expected; of one that broke off or whose client left, what was sent
    *  and what had come; of one without an answer, nothing. */
-  #guess(error: string | null, { written }: Trace): Usage | undefined {
+  #guess(error: string | null, { progress: { written } }: Trace): Usage | undefined {
     const { input, output } = this.#expected;
     if (error === null) return this.#expected;
     if (error !== 'client_closed' && written === 0) return undefined;

@@ -105,6 +105,16 @@ export interface Admitted {
 const NO_HEADERS: readonly string[] = [];
 const NO_FAILURES: readonly FailedContact[] = [];
 
+/** How much of a streamed answer was written to the client. */
+export class Progress {
+  /** Bytes. */
+  written = 0;
+  /** Somebody watches: the answer's pieces are counted, and the bytes in which they were counted. */
+  watched = false;
+  pieces = 0;
+  pieceBytes = 0;
+}
+
 export class Trace implements Admitted {
   readonly requestId: string;
   readonly key: Key;
@@ -122,14 +132,7 @@ export class Trace implements Admitted {
   contacts = 0;
   /** When the last of them began. Monotonic milliseconds. */
   contactedAt = 0;
-  /** Bytes of the streamed answer so far. */
-  written = 0;
-  /** Somebody watches: the pieces of the answer are counted, and their bytes. */
-  watched = false;
-  pieces = 0;
-  pieceBytes = 0;
-  /** Its index among the requests under way. */
-  place = 0;
+  readonly progress = new Progress();
   /** Why the request failed, as the client got it. */
   message: string | undefined = undefined;
   firstByteAt: number | undefined = undefined;

@@ -5,7 +5,7 @@ import { refusedJson, requestJson, type RefusedRequest, type RequestJson } from 
 import { isoTime, type Clock } from '../clock.ts';
 import { withoutKeys } from '../ids.ts';
 import type { Identity } from '../conversations/identity.ts';
-import type { FinishedTrace, Observer, Trace } from '../gateway/trace.ts';
+import type { FinishedTrace, Observer, Progress, Trace } from '../gateway/trace.ts';
 import type { Health, TargetState } from '../routing/state/health.ts';
 import type { Key } from '../store/store.ts';
 import { inputOf, type UsageRow } from '../store/usage-columns.ts';
@@ -114,20 +114,17 @@ class UnderWay {
   count = 0;
 
   add(trace: Trace): void {
-    trace.place = this.count;
     this.#traces[this.count] = trace;
     this.count += 1;
   }
 
-  /** The last request takes the place of the removed one. */
+  /** The last request takes the place of the removed one. Most requests are short: they stand near the end. */
   remove(trace: Trace): void {
-    if (this.#traces[trace.place] !== trace) return;
+    const place = this.#traces.lastIndexOf(trace, this.count - 1);
+    if (place === -1) return;
     this.count -= 1;
-    const last = this.#traces[this.count];
+    this.#traces[place] = this.#traces[this.count];
     this.#traces[this.count] = undefined;
-    if (last === undefined || last === trace) return;
-    last.place = trace.place;
-    this.#traces[last.place] = last;
   }
 
   /** Oldest first. */
@@ -181,7 +178,7 @@ export function createLive({ health, clock }: { health: Health; clock: Clock }):
   return {
     started(trace) {
       underWay.add(trace);
-      trace.watched = watchers > 0;
+      trace.progress.watched = watchers > 0;
     },
     finished(trace) {
       underWay.remove(trace);
@@ -201,12 +198,12 @@ export function createLive({ health, clock }: { health: Health; clock: Clock }):
     }),
     watch(send) {
       watchers += 1;
-      for (const trace of underWay.list()) trace.watched = true;
+      for (const { progress } of underWay.list()) progress.watched = true;
       const stop = repeat(clock, () => send(frame()));
       return () => {
         stop();
         watchers -= 1;
-        if (watchers === 0) for (const trace of underWay.list()) trace.watched = false;
+        if (watchers === 0) for (const { progress } of underWay.list()) progress.watched = false;
       };
     },
     follow(send, most = MOST_ENDED) {
@@ -251,7 +248,7 @@ function byTime(a: RequestJson, b: RequestJson): number {
 
 function liveRequest(trace: Trace, now: number, rates: Rates): LiveRequest {
   const { requestId, key, modelAsked, contact, streamed, firstByteAt, startedAt, attempts } = trace;
-  const tokens = estimatedTokens(trace);
+  const tokens = estimatedTokens(trace.progress);
   return {
     id: requestId,
     account: key.account,
@@ -267,7 +264,7 @@ function liveRequest(trace: Trace, now: number, rates: Rates): LiveRequest {
 }
 
 /** A piece of a stream has about one token. Pieces are counted while somebody watches; otherwise only bytes are counted. */
-function estimatedTokens({ written, pieces, pieceBytes }: Trace): number | null {
+function estimatedTokens({ written, pieces, pieceBytes }: Progress): number | null {
   if (written === 0) return 0;
   return pieceBytes === 0 ? null : (written * pieces) / pieceBytes;
 }

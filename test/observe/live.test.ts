@@ -40,15 +40,15 @@ it('shows a request from its start to its end, with the tokens of its stream by 
   const one = trace('req_1', clock.monotonic());
   live.started(one);
   const stop = live.watch((frame) => frames.push(frame));
-  expect(one.watched).toBe(true);
+  expect(one.progress.watched).toBe(true);
   expect(frames.at(-1)).toMatchObject({
     in_flight: 1,
     requests: [{ id: 'req_1', state: 'waiting', output_tokens: 0 }],
   });
   one.firstByteAt = clock.monotonic();
-  one.written = 1000;
-  one.pieces = 10;
-  one.pieceBytes = 500;
+  one.progress.written = 1000;
+  one.progress.pieces = 10;
+  one.progress.pieceBytes = 500;
   clock.advance(500);
   expect(frames.at(-1)?.requests).toMatchObject([{ state: 'answering', age_ms: 500, output_tokens: 20 }]);
   live.finished(one);
@@ -64,12 +64,12 @@ it('counts no pieces while nobody watches', () => {
   const { live } = started();
   const one = trace('req_1');
   live.started(one);
-  expect(one.watched).toBe(false);
+  expect(one.progress.watched).toBe(false);
   const [first, second] = [live.watch(() => undefined), live.watch(() => undefined)];
   first();
-  expect(one.watched).toBe(true);
+  expect(one.progress.watched).toBe(true);
   second();
-  expect(one.watched).toBe(false);
+  expect(one.progress.watched).toBe(false);
 });
 
 it('makes no JSON of requests that a follower does not want, and says how many they were', () => {

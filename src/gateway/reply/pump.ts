@@ -9,7 +9,7 @@ import type { NewItem } from '../../store/items/sealed-items.ts';
 import type { HiddenTexts, ReplyIds } from '../../protocols/interface/answer.ts';
 import type { StreamNotices } from '../../protocols/interface/stream.ts';
 import type { Exchange } from '../exchange.ts';
-import type { Outcome, Trace } from '../trace.ts';
+import type { Outcome, Progress, Trace } from '../trace.ts';
 import { type FrameReader, type FrameSource } from '../outbound/provider-reply.ts';
 
 /** What one network chunk's frames are to the client, and whether the answer ended with them. */
@@ -60,7 +60,7 @@ interface PumpOptions {
   cutsBroken: boolean;
   exchange: Pick<Exchange, 'sink' | 'cancellation'>;
   /** Gets the time of the first bytes that were written, and how many they are. */
-  trace: Pick<Trace, 'firstByteAt' | 'written' | 'watched' | 'pieces' | 'pieceBytes'>;
+  trace: Pick<Trace, 'firstByteAt' | 'progress'>;
   /** To be called before the last bytes are sent. undefined: nothing is held. Never rejects. */
   settle: ((outcome: Outcome) => Promise<void>) | undefined;
   clock: Clock;
@@ -152,9 +152,10 @@ class Pump implements FrameReader {
   #write(bytes: Buffer | string): void {
     if (bytes.length === 0) return;
     this.#writing();
-    const { exchange, source, trace } = this.#options;
-    trace.written += bytes.length;
-    if (trace.watched) countPieces(trace, bytes);
+    const { exchange, source } = this.#options;
+    const { progress } = this.#options.trace;
+    progress.written += bytes.length;
+    if (progress.watched) countPieces(progress, bytes);
     if (exchange.sink.write(bytes)) return;
     source.pause();
     exchange.sink.onDrain(this.#onDrain);
@@ -251,14 +252,14 @@ const MOST_COUNTED = 16 * 1024;
 const LF = 10;
 
 /** A blank line ends a piece. */
-function countPieces(trace: Pick<Trace, 'pieces' | 'pieceBytes'>, bytes: Buffer | string): void {
+function countPieces(progress: Progress, bytes: Buffer | string): void {
   const length = Math.min(bytes.length, MOST_COUNTED);
   const isString = typeof bytes === 'string';
   let before = 0;
   for (let at = 0; at < length; at += 1) {
     const byte = isString ? bytes.charCodeAt(at) : bytes[at];
-    if (byte === LF && before === LF) trace.pieces += 1;
+    if (byte === LF && before === LF) progress.pieces += 1;
     before = byte ?? 0;
   }
-  trace.pieceBytes += length;
+  progress.pieceBytes += length;
 }
