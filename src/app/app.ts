@@ -31,7 +31,8 @@ import type { SharedHealth } from '../routing/state/health.ts';
 import type { Lesson } from '../routing/state/lessons.ts';
 import { createLines } from '../providers/line.ts';
 import { createRepeats } from '../repeats.ts';
-import { createRouting } from '../routing/routing.ts';
+import type { ResetReply } from '../routing/state/reset.ts';
+import { createRouting, type Routing } from '../routing/routing.ts';
 import { createGatewayServer } from '../server/server.ts';
 import { createSealedItems } from '../store/items/sealed-items.ts';
 import type { Store } from '../store/store.ts';
@@ -119,6 +120,7 @@ export async function startApp(options: AppOptions): Promise<App> {
       ...liveHandlers(parts.live),
       metricsHandler(parts),
       lessonsHandler(parts),
+      resetHandler(parts),
     ],
     reload,
     async stop(how) {
@@ -188,6 +190,31 @@ function linkHandler({ admin, peers }: Parts, urls: readonly string[]): ControlH
 /** What refusals taught of targets: `gateway models` and `explain` show it. */
 function lessonsHandler({ deps: { routing } }: Parts): ControlHandler {
   return { method: 'GET', path: '/lessons', handle: () => routing.lessons.list() };
+}
+
+/** `gateway targets reset`. A target that is none has the answer `unknown`. */
+function resetHandler({ deps: { routing, log } }: Parts): ControlHandler {
+  return {
+    method: 'POST',
+    path: '/targets/reset',
+    async handle({ body }): Promise<ResetReply> {
+      const { resetTargets, targetIn } = await import('../routing/state/reset.ts');
+      const target = targetIn(body);
+      const fault = target === undefined ? undefined : targetFault(target, routing);
+      if (fault !== undefined) return { targets: [], unknown: fault };
+      const targets = resetTargets(routing, target);
+      if (targets.length > 0) log.info('targets were reset', { targets: targets.map((row) => row.target) });
+      return { targets };
+    },
+  };
+}
+
+/** Why this is no `provider/model` that can be asked. */
+function targetFault(target: string, routing: Routing): string | undefined {
+  const named = routing.model(target, null);
+  if (named === undefined) return routing.unknown(target, null).message;
+  const keys = named.targets.map(({ key }) => key);
+  return keys.includes(target) ? undefined : `${target} is no target; it stands for ${keys.join(', ')}`;
 }
 
 /** The page of this process alone; the supervisor merges the pages of its workers. */

@@ -123,6 +123,11 @@ const COMMANDS: readonly CommandRow[] = [
     load: async () => (await import('./commands/models.ts')).defineModels,
   },
   {
+    name: 'targets',
+    summary: 'ask targets again that are avoided, forget what was learnt of them',
+    load: async () => (await import('./commands/running/targets.ts')).defineTargets,
+  },
+  {
     name: 'check',
     summary: 'test every provider and show what works',
     load: async () => (await import('./commands/check.ts')).defineCheck,

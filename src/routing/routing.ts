@@ -140,7 +140,7 @@ export function createRouting(options: RoutingOptions): Routing {
       names = rebuiltNames();
     },
     update(changed) {
-      lessons.forgetAll();
+      lessons.forget(() => true);
       config = changed;
       names = rebuiltNames();
     },

@@ -5,7 +5,8 @@ import type { Shared } from './channel.ts';
 
 interface Board {
   set(shared: Shared): void;
-  remove(topic: Shared['topic']): void;
+  /** The values of a topic, or those with keys for which `test` holds. */
+  remove(topic: Shared['topic'], test?: (key: string) => boolean): void;
   values(): Shared[];
 }
 
@@ -27,8 +28,9 @@ export function createBoard(clock: Clock): Board {
         return;
       }
     },
-    remove(topic) {
-      topics.delete(topic);
+    remove(topic, test = () => true) {
+      const known = topics.get(topic);
+      for (const key of known?.keys() ?? []) if (test(key)) known?.delete(key);
     },
     values: () =>
       [...topics.values()].flatMap((known) =>

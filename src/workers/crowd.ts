@@ -6,6 +6,7 @@ import type { Clock } from '../clock.ts';
 import { type ControlHandler, ControlError, type WorkerStatus } from '../control/calls.ts';
 import type { LiveConversation } from '../observe/conversations.ts';
 import type { LiveFrame, NewRequests, LiveTarget } from '../observe/live.ts';
+import { mergeResets, targetIn, type ResetReply } from '../routing/state/reset.ts';
 import type { WorkerProcess } from './cluster.ts';
 import { createMetrics } from './metrics.ts';
 import type { Ready } from './channel.ts';
@@ -29,15 +30,19 @@ export interface Crowd {
 const ANSWER_MS = 1000;
 const EVERY_MS = 500;
 
-export function createCrowd(pool: () => Pool<Ready, WorkerProcess>, clock: Clock): Crowd {
+export function createCrowd(pool: () => Pool<Ready, WorkerProcess>, clock: Clock, onReset: OnReset): Crowd {
   const watchers = new Set<(worker: Worker) => void>();
   const metrics = createMetrics();
 
-  async function askAll(name: string, withinMs = ANSWER_MS): Promise<{ worker: Worker; value: unknown }[]> {
+  async function askAll(
+    name: string,
+    body?: unknown,
+    withinMs = ANSWER_MS,
+  ): Promise<{ worker: Worker; value: unknown }[]> {
     const asked = pool().members.filter(({ state }) => state !== 'starting');
     const answers = asked.map(async (worker) => ({
       worker,
-      value: await ask(worker, name, withinMs, clock),
+      value: await ask(worker, name, { withinMs, clock, body }),
     }));
     return (await Promise.all(answers)).filter(({ value }) => value !== undefined);
   }
@@ -80,7 +85,7 @@ export function createCrowd(pool: () => Pool<Ready, WorkerProcess>, clock: Clock
 
   const crowd: Crowd = {
     async status(withinMs) {
-      const answers = await askAll('status', withinMs);
+      const answers = await askAll('status', undefined, withinMs);
       const known = new Map(answers.map(({ worker, value }) => [worker, value as Status]));
       const workers = pool().members.map((worker) => statusOf(worker, known.get(worker)));
       workers.sort((a, b) => a.worker - b.worker);
@@ -100,18 +105,35 @@ export function createCrowd(pool: () => Pool<Ready, WorkerProcess>, clock: Clock
       const { number, process } = worker;
       void process.exited.then(() => metrics.ended(number, process.pid, process.metrics));
     },
-    handlers: [...answersOf(askAll), ...streamsOfAll({ follow, watch }), linkHandler(pool)],
+    handlers: [...answersOf(askAll, onReset), ...streamsOfAll({ follow, watch }), linkHandler(pool)],
   };
   return crowd;
 }
 
-type AskAll = (name: string) => Promise<{ worker: Worker; value: unknown }[]>;
+type AskAll = (name: string, body?: unknown) => Promise<{ worker: Worker; value: unknown }[]>;
 
-function answersOf(askAll: AskAll): ControlHandler[] {
+function answersOf(askAll: AskAll, onReset: OnReset): ControlHandler[] {
   return [
+    resetHandler(askAll, onReset),
     { method: 'GET', path: '/requests', handle: async () => mergeRecent(await askAll('GET /requests')) },
     { method: 'GET', path: '/lessons', handle: async () => anyOf(await askAll('GET /lessons')) },
   ];
+}
+
+/** Gets the target, undefined for all, before it is reset. */
+type OnReset = (target: string | undefined) => void;
+
+function resetHandler(askAll: AskAll, onReset: OnReset): ControlHandler {
+  return {
+    method: 'POST',
+    path: '/targets/reset',
+    async handle({ body }) {
+      onReset(targetIn(body));
+      const answers = await askAll('POST /targets/reset', body);
+      if (answers.length === 0) throw new ControlError(503, 'no worker serves now; try again');
+      return mergeResets(answers.map(({ value }) => value as ResetReply));
+    },
+  };
 }
 
 function streamsOfAll({ follow, watch }: Pick<Crowd, 'follow' | 'watch'>): ControlHandler[] {
@@ -140,14 +162,18 @@ function linkHandler(pool: () => Pool<Ready, WorkerProcess>): ControlHandler {
 }
 
 /** Resolves to undefined if the worker does not answer in time. */
-function ask(worker: Worker, name: string, withinMs: number, clock: Clock): Promise<unknown> {
+function ask(
+  worker: Worker,
+  name: string,
+  { withinMs, clock, body }: { withinMs: number; clock: Clock; body: unknown },
+): Promise<unknown> {
   return new Promise((resolve) => {
     const cancel = clock.after(withinMs, () => resolve(undefined));
     const settle = (value: unknown): void => {
       cancel();
       resolve(value);
     };
-    worker.process.channel.call(name).then(settle, () => settle(undefined));
+    worker.process.channel.call(name, body).then(settle, () => settle(undefined));
   });
 }
 

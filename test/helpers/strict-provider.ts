@@ -12,7 +12,9 @@ export interface StrictRequest {
 }
 
 /** A status and a body; undefined: the request is taken. */
-export type Refuse = (request: StrictRequest) => { status: number; body: string } | undefined;
+export type Refuse = (
+  request: StrictRequest,
+) => { status: number; body: string; headers?: Record<string, string> } | undefined;
 
 export interface StrictProvider {
   /** With a version. */
@@ -35,7 +37,7 @@ export async function startStrictProvider(): Promise<StrictProvider> {
       const request = { path, headers: incoming.headers, body };
       if (incoming.method === 'POST') requests.push(request);
       const refused = refuse(request);
-      response.writeHead(refused?.status ?? 200, { 'content-type': 'application/json' });
+      response.writeHead(refused?.status ?? 200, { 'content-type': 'application/json', ...refused?.headers });
       response.end(refused?.body ?? JSON.stringify(ANSWERS[path] ?? { data: [] }));
     });
   });

@@ -45,7 +45,7 @@ describe('lessons of refusals', () => {
     expect(lessons.traitsFor(target('a/x'), 'chat')).toBe(DEFAULT_TRAITS);
     expect(lessons.list()).toEqual([]);
     learn(lessons, target('a/x'), STORE);
-    lessons.forgetAll();
+    lessons.forget(() => true);
     expect(lessons.list()).toEqual([]);
   });
 

@@ -48,6 +48,9 @@ const models: List = async ({ config }) => {
   return [...new Map([...listed, ...names].map((candidate) => [candidate.word, candidate])).values()];
 };
 
+const targets: List = async (sources) =>
+  (await models(sources)).filter(({ note }) => note !== undefined && note !== 'route');
+
 const tools: List = async () => {
   const { TOOLS } = await import('../../tools/tools.ts');
   return TOOLS.map(({ name, title }) => ({ word: name, note: title }));
@@ -93,6 +96,7 @@ const VALUES: Readonly<Record<string, Values | typeof FILES | typeof FREE>> = {
   models: { list: models, separated: true },
   permissions: { list: permissions, separated: true },
   provider: { list: providers },
+  target: { list: targets },
   tool: { list: tools },
   'init provider': { list: presets },
   'keys id': { list: keys },

@@ -49,6 +49,8 @@ export interface Health {
   begin(key: string, lone?: boolean): HealthTicket | undefined;
   /** Takes over what another worker learnt of a target. */
   adopt(key: string, shared: SharedHealth): void;
+  /** Ends cool-downs, and closes breakers, of targets for which `test` holds. Requests under way stay counted. */
+  reset(test: (key: string) => boolean): void;
   /** Forgets what is known of targets for which `test` holds: a provider that is gone or was changed. */
   forget(test: (key: string) => boolean): void;
 }
@@ -133,6 +135,9 @@ export function createHealth(
     adopt(key, shared) {
       adopt(recordOf(key), shared, time);
     },
+    reset(test) {
+      for (const [key, record] of records) if (test(key)) heal(record);
+    },
     forget(test) {
       for (const key of records.keys()) if (test(key)) records.delete(key);
     },
@@ -191,6 +196,14 @@ function close(record: Vitals): void {
 function warm(record: Vitals): void {
   record.coolUntil = -Infinity;
   record.cooled = 0;
+}
+
+/** The next failure is the first one again. */
+function heal(record: Vitals): void {
+  close(record);
+  warm(record);
+  record.openedTurn = 0;
+  record.cooledTurn = 0;
 }
 
 /** Many requests that are refused at once are one cool-down, not many: it doubles only by a contact that began after it. */

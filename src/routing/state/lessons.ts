@@ -31,7 +31,8 @@ export interface Lessons {
   list(): readonly Lesson[];
   /** A lesson of another process. */
   adopt(lesson: Lesson): void;
-  forgetAll(): void;
+  /** Those of targets for which `test` holds. */
+  forget(test: (target: string) => boolean): void;
 }
 
 const MOST_LESSONS = 500;
@@ -101,7 +102,9 @@ export function createLessons({ clock, onLesson }: Options): Lessons {
     },
     list: () => [...known.values()].filter(({ learntAt }) => clock.now() - learntAt < DAY_MS),
     adopt: put,
-    forgetAll: () => known.clear(),
+    forget(test) {
+      for (const [key, { target }] of known) if (test(target)) known.delete(key);
+    },
   };
 }
 

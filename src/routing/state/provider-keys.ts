@@ -21,6 +21,8 @@ export interface KeyUse {
 export interface ProviderKeys {
   /** undefined: the provider has no more than one key. */
   use(target: Target): KeyUse | undefined;
+  /** Targets of which some key cools down. */
+  cooling(): string[];
   adopt(id: string, shared: SharedHealth): void;
   /** Ends the cool-downs of targets for which `test` holds. Their keys. */
   forget(test: (target: string) => boolean): void;
@@ -84,12 +86,15 @@ export function createProviderKeys(
       return apiKeys === undefined ? undefined : begin(target, apiKeys, []);
     },
     adopt: (id, shared) => health.adopt(id, shared),
-    forget: (test) => health.forget((id) => test(id.slice(0, id.lastIndexOf(' ')))),
+    cooling: () => health.states().flatMap(([id, { coolingMs }]) => (coolingMs > 0 ? [targetOf(id)] : [])),
+    forget: (test) => health.forget((id) => test(targetOf(id))),
   };
 }
 
 /** Names of models hold no space. */
 const idOf = (target: string, at: number): string => `${target} ${at + 1}`;
+
+const targetOf = (id: string): string => id.slice(0, id.lastIndexOf(' '));
 
 function soonest(waits: readonly number[]): number {
   return waits.indexOf(Math.min(...waits));

@@ -142,7 +142,14 @@ async function createSupervisor(opening: Opening, count: number): Promise<Superv
     log: logger,
     onAdded: (member) => crowd.added(member),
   });
-  const crowd = createCrowd(() => pool, clock);
+  const crowd = createCrowd(
+    () => pool,
+    clock,
+    (target) => {
+      const isMeant = (key: string): boolean => target === undefined || key.split(' ').includes(target);
+      for (const topic of ['health', 'keys', 'lessons'] as const) board.remove(topic, isMeant);
+    },
+  );
   const adminOff = (): void => {
     state.sessions = newSessions();
     board.remove('admin');

@@ -189,8 +189,8 @@ function outliveSupervisor(channel: Channel, ending: Ending): void {
 
 /** The supervisor calls the handlers that serve the user's commands. */
 function callsOf(later: Later): Calls {
-  const handle = async (method: string, path: string): Promise<unknown> =>
-    handled((await later.app).controlHandlers, method, path);
+  const handle = async (method: string, path: string, body?: unknown): Promise<unknown> =>
+    handled((await later.app).controlHandlers, method, path, body);
   return {
     status: async () => (await later.app).status(),
     reload: async () => (await later.app).reload(),
@@ -198,13 +198,19 @@ function callsOf(later: Later): Calls {
     'GET /metrics': () => handle('GET', '/metrics'),
     'GET /lessons': () => handle('GET', '/lessons'),
     'POST /admin/link': () => handle('POST', '/admin/link'),
+    'POST /targets/reset': (body) => handle('POST', '/targets/reset', body),
   };
 }
 
-async function handled(handlers: App['controlHandlers'], method: string, path: string): Promise<unknown> {
+async function handled(
+  handlers: App['controlHandlers'],
+  method: string,
+  path: string,
+  body?: unknown,
+): Promise<unknown> {
   const row = handlers.find((each) => each.method === method && each.path === path);
   return row !== undefined && 'handle' in row
-    ? row.handle({ query: new URLSearchParams(), body: undefined })
+    ? row.handle({ query: new URLSearchParams(), body })
     : undefined;
 }
 
