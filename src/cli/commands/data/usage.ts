@@ -62,7 +62,7 @@ const DEFAULT_WINDOW_MS = 24 * HOUR_MS;
 async function showUsage(parts: Parts): Promise<void> {
   const { options, context } = parts;
   // The database works while the view is loaded.
-  const view = options.json ? undefined : import('../../ui/usage-view.ts');
+  const view = options.json ? undefined : import('./usage-view.ts');
   const { accounts, describe, zone } = await readReport(parts);
   if (view === undefined) {
     printJsonArray(context, describeEach(accounts, describe));
@@ -120,7 +120,7 @@ const END_OF_SCREEN = '\u001b[J';
 async function watchUsage(parts: Parts): Promise<void> {
   const { stdout, clock } = parts.context;
   if (stdout.isTTY !== true) throw new CliError('--watch needs a terminal; leave it out in a pipe', 2);
-  const { usageLines } = await import('../../ui/usage-view.ts');
+  const { usageLines } = await import('./usage-view.ts');
   const draw = async (): Promise<void> => {
     const { accounts, describe, zone } = await readReport(parts);
     const lines = await usageLines(accounts.map(describe), { by: parts.options.by, zone }, parts.context);

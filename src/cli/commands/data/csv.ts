@@ -1,5 +1,5 @@
 // Lines of CSV that a spreadsheet opens as data. Whoever has a key chooses names of models, and others open the file.
-import { clean } from './style.ts';
+import { clean } from '../../ui/style.ts';
 
 /** Spreadsheets compute what begins like this, in wide forms too; some take a `;` as the end of a cell. */
 const FORMULA = /(^|;)(?=[=+\-@\t\r\n＝＋－＠])/g;

@@ -1,8 +1,8 @@
 // Prints usage for people: on a terminal, a block for each account with a meter and a chart; in a pipe, tables.
-import type { AccountUsage, PrintedTotals } from '../../accounts/usage-report.ts';
-import type { Grouping } from '../../store/store.ts';
-import { chart, meter } from './chart.ts';
-import type { Context } from '../context.ts';
+import type { AccountUsage, PrintedTotals } from '../../../accounts/usage-report.ts';
+import type { Grouping } from '../../../store/store.ts';
+import { chart, meter } from '../../ui/chart.ts';
+import type { Context } from '../../context.ts';
 import { csvLine } from './csv.ts';
 import {
   clean,
@@ -18,11 +18,11 @@ import {
   timeTitle,
   UTC,
   type Zone,
-} from './style.ts';
-import { displayWidth, truncate } from '../../display-width.ts';
-import { table, wrapWords, type Column } from './table.ts';
-import { plural } from '../../plural.ts';
-import { formatElapsed } from '../../elapsed.ts';
+} from '../../ui/style.ts';
+import { displayWidth, truncate } from '../../../display-width.ts';
+import { table, wrapWords, type Column } from '../../ui/table.ts';
+import { plural } from '../../../plural.ts';
+import { formatElapsed } from '../../../elapsed.ts';
 
 interface Window {
   by: Grouping | undefined;
