@@ -39,6 +39,7 @@ export function listedKeyJson(key: Key) {
     ...keyJson(key),
     prefix: key.prefix,
     last_used_at: isoTime(key.lastUsedAt),
+    origin: key.origin,
     revoked_at: isoTime(key.revokedAt),
   };
 }

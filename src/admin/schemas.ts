@@ -78,6 +78,7 @@ export const Key = z.object({
   ...key,
   prefix: z.string(),
   last_used_at: time.nullable(),
+  origin: z.string().nullable().meta({ description: 'Of a sign-in: its client, and from where' }),
   revoked_at: time.nullable(),
 });
 export const NewKey = z.strictObject({

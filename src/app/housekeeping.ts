@@ -70,6 +70,7 @@ export function startHousekeeping(parts: Parts, urls: readonly string[]): Promis
   once(PRUNE_EVERY_MS, () => store.prune(clock.now(), parts.state.config.usage.keep));
   once(PRUNE_EVERY_MS, () => store.pruneItems(clock.now()));
   once(PRUNE_EVERY_MS, () => store.pruneKeys(clock.now() - ENDED_LEASES_KEEP_MS));
+  once(PRUNE_EVERY_MS, () => store.pruneSignIns(clock.now()));
   once(PRUNE_EVERY_MS, () => store.pruneAudit(clock.now() - AUDIT_KEEP_MS));
   peers?.onLead(() => void discovery.ready.then(() => discovery.askAll()));
   return Promise.all([asked, loadPrices(parts.deps)]).then(() => undefined);

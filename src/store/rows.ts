@@ -1,6 +1,15 @@
 // Rows that both engines store in the same columns: accounts, keys and tokens of the admin API; and the columns of what is exported.
 import { snakeCase } from '../snake-case.ts';
 import type { AdminScope, AdminToken } from './admin/admin-records.ts';
+import {
+  CODE_STATES,
+  POLL_TOLERANCE_MS,
+  SLOWER_S,
+  SLOWEST_S,
+  type PolledCode,
+  type SignInCode,
+  type SignInKey,
+} from './admin/sign-ins.ts';
 import type { Account, Key, KeyPlace, NewKey, Permission, StoredRecord } from './store.ts';
 import { USAGE_COLUMNS } from './usage-columns.ts';
 
@@ -32,14 +41,24 @@ export interface KeyRow {
   expires_at: number | null;
   revoked_at: number | null;
   granted_until: number | null;
+  origin: string | null;
 }
 
 /** Selects each KeyRow. */
-export const KEY = `
+export const KEY = keyUntil('keys.expires_at');
+
+/** Of the key of a sign-in, by an access token: it ends with the token, or before. */
+export const KEY_OF_TOKEN = `${keyUntil(
+  'CASE WHEN keys.expires_at < sign_in_tokens.expires_at THEN keys.expires_at ELSE sign_in_tokens.expires_at END',
+)} JOIN sign_in_tokens ON key_id = keys.id AND kind = 'access'`;
+
+function keyUntil(expiresAt: string): string {
+  return `
   SELECT keys.id, account_id, accounts.name AS account, accounts.tier, prefix, label, usage_label, permissions, models, native,
-    keys.created_at, last_used_at, expires_at, keys.revoked_at,
+    keys.created_at, last_used_at, ${expiresAt} AS expires_at, keys.revoked_at, origin,
     (SELECT max(until) FROM grants WHERE grants.account_id = keys.account_id AND grants.revoked_at IS NULL) AS granted_until
   FROM keys JOIN accounts ON accounts.id = account_id`;
+}
 
 export function toKey(row: KeyRow): Key {
   return {
@@ -58,6 +77,7 @@ export function toKey(row: KeyRow): Key {
     expiresAt: row.expires_at,
     revokedAt: row.revoked_at,
     grantedUntil: row.granted_until,
+    origin: row.origin,
   };
 }
 
@@ -74,7 +94,7 @@ export function isEndedLease({ id, revokedAt, expiresAt }: Key, now: number): bo
 /** Where a list of keys begins. */
 export const BEFORE_ALL_KEYS: KeyPlace = { createdAt: 0, id: '' };
 
-/** The values of a new key: id, hash, account, prefix, labels, permissions, models, times, and the mark in the engine's form. */
+/** The values of a new key: id, hash, account, prefix, labels, permissions, models, times, the mark in the engine's form, origin. */
 export function keyValues<Flag>(
   key: NewKey,
   flag: (native: boolean) => Flag,
@@ -91,8 +111,73 @@ export function keyValues<Flag>(
     key.createdAt,
     key.expiresAt,
     flag(key.native ?? false),
+    key.origin ?? null,
   ];
 }
+
+/** A code of a sign-in, with the account that it was approved for. */
+export interface CodeRow {
+  hash: Buffer;
+  sealed: Buffer;
+  user_agent: string;
+  address: string;
+  created_at: number;
+  expires_at: number;
+  state: number;
+  polled_at: number | null;
+  interval: number;
+  account: string | null;
+  ends_at: number | null;
+}
+
+/** Selects each CodeRow. */
+export const CODE = `
+  SELECT hash, sealed, user_agent, address, sign_in_codes.created_at, expires_at, state, polled_at, interval,
+    accounts.name AS account, ends_at
+  FROM sign_in_codes LEFT JOIN accounts ON accounts.id = account_id`;
+
+export function toCode(row: CodeRow): SignInCode {
+  return {
+    hash: row.hash.toString('hex'),
+    sealed: row.sealed,
+    userAgent: row.user_agent,
+    address: row.address,
+    createdAt: row.created_at,
+    expiresAt: row.expires_at,
+  };
+}
+
+/** The key of an approved code. Its own hash is of no token: that of the code, which is used now. */
+export function keyOfCode(row: CodeRow, account: string, { id, permissions }: SignInKey, at: number): NewKey {
+  return {
+    id,
+    hash: row.hash.toString('hex'),
+    prefix: '',
+    account,
+    tier: '',
+    label: null,
+    permissions: [...permissions],
+    models: null,
+    native: true,
+    createdAt: at,
+    expiresAt: row.ends_at,
+    origin: `${row.user_agent} from ${row.address}`,
+  };
+}
+
+/** What becomes of a code that is polled now, and the seconds that its client then has to wait. */
+export function polled(row: CodeRow, now: number): { outcome: PolledCode; interval: number } {
+  const { interval, polled_at: before } = row;
+  if (before !== null && now - before < interval * 1000 - POLL_TOLERANCE_MS)
+    return { outcome: 'slow_down', interval: Math.min(interval + SLOWER_S, SLOWEST_S) };
+  return { outcome: POLLED[row.state] ?? 'unknown', interval };
+}
+
+const POLLED: Readonly<Record<number, PolledCode>> = {
+  [CODE_STATES.pending]: 'pending',
+  [CODE_STATES.approved]: 'approved',
+  [CODE_STATES.denied]: 'denied',
+};
 
 export interface TokenRow {
   id: string;
@@ -145,8 +230,12 @@ export const SOURCES: Readonly<Record<StoredRecord['type'], Source>> = {
     table: 'keys',
     columns: columns(
       ...['id', 'accountId', 'hash', 'prefix', 'label', 'usageLabel', 'permissions', 'models'],
-      ...['createdAt', 'lastUsedAt', 'expiresAt', 'revokedAt', 'native'],
+      ...['createdAt', 'lastUsedAt', 'expiresAt', 'revokedAt', 'native', 'origin'],
     ),
+  },
+  sign_in_token: {
+    table: 'sign_in_tokens',
+    columns: columns('hash', 'keyId', 'kind', 'createdAt', 'expiresAt', 'spentAt', 'replayedAt'),
   },
   grant: {
     table: 'grants',

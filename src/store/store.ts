@@ -5,6 +5,7 @@ import type { Cancellation } from '../cancellation.ts';
 import type { Permission } from '../canonical/request.ts';
 import type { ConversationPart, ConversationQuery } from './conversation-parts.ts';
 import type { AdminStore, AuditEntry } from './admin/admin-records.ts';
+import type { SignInStore } from './admin/sign-ins.ts';
 import type { Grant, GrantStore, HoldStore, Spending } from './holds/holds.ts';
 import type { TokenTotals, UsageRow } from './usage-columns.ts';
 
@@ -41,6 +42,8 @@ export interface Key {
   revokedAt: number | null;
   /** When the last grant of the account ends; null: it has none. */
   grantedUntil: number | null;
+  /** Of a sign-in: its client and where it came from. null: the key was not made by one. */
+  origin: string | null;
 }
 
 export interface NewKey {
@@ -58,6 +61,7 @@ export interface NewKey {
   native?: boolean;
   createdAt: number;
   expiresAt: number | null;
+  origin?: string;
 }
 
 /** Where a key stands in a list. */
@@ -183,6 +187,17 @@ export type StoredRecord =
   | { type: 'removed_account'; id: number; dataLeft: number }
   /** `hash`: SHA-256 of the key, in hex. */
   | ({ type: 'key'; hash: string } & Omit<Key, 'account' | 'tier' | 'grantedUntil'>)
+  /** `hash`: SHA-256 of the token, in hex. `kind`: `access` or `refresh`. */
+  | {
+      type: 'sign_in_token';
+      hash: string;
+      keyId: string;
+      kind: string;
+      createdAt: number;
+      expiresAt: number | null;
+      spentAt: number | null;
+      replayedAt: number | null;
+    }
   | ({ type: 'grant' } & Grant)
   /** What was spent in an hour (`kind` 0) or a day (1). */
   | ({ type: 'spending'; accountId: number; kind: number; start: number } & Spending)
@@ -216,7 +231,8 @@ export interface Batch {
 
 /** Accounts and their keys. */
 export interface KeyStore {
-  /** Finds a key by its hash (hex). Revoked and expired keys are found too. Without a promise if the key is known now; never throws. */
+  /** Finds a key by its hash (hex), or the key of a sign-in by an access token, whose expiry it then has. Revoked and expired keys are
+   *  found too. Without a promise if the key is known now; never throws. */
   findKey(hash: string): Key | undefined | Promise<Key | undefined>;
   /** Creates the account (with `tier`) if it is new, then the key. Resolves to the stored key. One transaction. */
   createKey(key: NewKey): Promise<Key>;
@@ -229,7 +245,7 @@ export interface KeyStore {
   /** Sets a later expiry. A revoked key stays revoked. */
   extendKey(id: string, expiresAt: number): Promise<void>;
   /** Creates a key in place of another, which expires at `until` at the latest. Resolves to undefined, and changes nothing, if no
-   *  valid key has this ID. One transaction. */
+   *  valid key has this ID, or it is a sign-in. One transaction. */
   replaceKey(id: string, by: ReplacementKey, until: number): Promise<ReplacedKey | undefined>;
   /** Deletes the keys of `gateway run` that ended before that time. */
   pruneKeys(before: number): Promise<void>;
@@ -320,7 +336,16 @@ export interface ItemStore {
 
 /** The database as a whole. */
 export interface Store
-  extends KeyStore, AdmissionStore, HoldStore, GrantStore, UsageStore, HealthStore, ItemStore, AdminStore {
+  extends
+    KeyStore,
+    AdmissionStore,
+    HoldStore,
+    GrantStore,
+    UsageStore,
+    HealthStore,
+    ItemStore,
+    AdminStore,
+    SignInStore {
   /** The name of the database in messages: the file's path, or the URL without its password. */
   readonly location: string;
   /** When the database was made: differs from that of another database at the same location. */

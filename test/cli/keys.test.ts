@@ -204,6 +204,7 @@ describe('keys list', () => {
         models: null,
         created_at: '2026-11-21T14:25:30.000Z',
         last_used_at: null,
+        origin: null,
         expires_at: null,
         revoked_at: null,
       },

@@ -60,7 +60,16 @@ describe('export and import', () => {
     });
     expect(JSON.parse(lines.at(-1) ?? '')).toEqual({
       type: 'end',
-      counts: { account: 2, removed_account: 0, key: 2, grant: 0, spending: 2, hour: 0, usage: 1200 },
+      counts: {
+        account: 2,
+        removed_account: 0,
+        key: 2,
+        sign_in_token: 0,
+        grant: 0,
+        spending: 2,
+        hour: 0,
+        usage: 1200,
+      },
     });
     shell.context.stdin = () => Readable.from([stdout.slice(0, 1000), stdout.slice(1000)]);
     expect((await shell.run('import - --database new.db')).stdout).toBe(`imported ${COUNTS}\n`);

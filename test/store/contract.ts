@@ -8,6 +8,7 @@ import type { UsageRow } from '../../src/store/usage-columns.ts';
 import { groupedTotals } from './plain-sums.ts';
 import { type Contract, HOUR, keyOf, newKey, usageRow } from './support.ts';
 import { recordsContract } from './contract-records.ts';
+import { signInContract } from './contract-sign-ins.ts';
 import { usageContract } from './contract-usage.ts';
 
 const ATTEMPTS = fc.array(
@@ -90,6 +91,7 @@ export function storeContract(
         lastUsedAt: null,
         revokedAt: null,
         grantedUntil: null,
+        origin: null,
       });
       expect(await store.findKey(spec.hash)).toEqual(created);
       expect(await store.listKeys()).toEqual([created]);
@@ -424,4 +426,5 @@ export function storeContract(
   const contract: Contract = { open, store: () => store, accountId, admit, share };
   usageContract(name, contract);
   recordsContract(name, contract);
+  signInContract(name, contract);
 }

@@ -2,7 +2,16 @@
 // made and changed. Found keys are cached until a change is announced, for a second where changes are not announced; an admission
 // finds out about a change in any case.
 import { type Clock, HOUR_MS } from '../../clock.ts';
-import { BEFORE_ALL_KEYS, existing, IS_LEASE, KEY, keyValues, toKey, type KeyRow } from '../rows.ts';
+import {
+  BEFORE_ALL_KEYS,
+  existing,
+  IS_LEASE,
+  KEY,
+  KEY_OF_TOKEN,
+  keyValues,
+  toKey,
+  type KeyRow,
+} from '../rows.ts';
 import {
   type Key,
   type KeyPlace,
@@ -17,7 +26,12 @@ import type { Changes } from './changes.ts';
 import type { Connection, Session } from './connection.ts';
 import type { TextRow } from './held-client.ts';
 
-const BY_HASH = { name: 'find-key', urgent: true, text: `${KEY} WHERE hash = $1` };
+const BY_HASH = { name: 'find-key', urgent: true, text: `${KEY} WHERE keys.hash = $1` };
+const BY_TOKEN = {
+  name: 'find-key-of-token',
+  urgent: true,
+  text: `${KEY_OF_TOKEN} WHERE sign_in_tokens.hash = $1`,
+};
 const BY_ID = { text: `${KEY} WHERE keys.id = $1` };
 const ALL = { text: `${KEY} ORDER BY keys.created_at, keys.number` };
 const OF_ACCOUNT = { text: `${KEY} WHERE accounts.name = $1 ORDER BY keys.created_at, keys.number` };
@@ -25,13 +39,15 @@ const AFTER = {
   text: `${KEY} WHERE (keys.created_at, keys.id) > ($1::bigint, $2) AND ($4::text IS NULL OR accounts.name = $4)
     ORDER BY keys.created_at, keys.id LIMIT $3`,
 };
-const ADD_ACCOUNT = {
+/** Name, tier and time. */
+export const ADD_ACCOUNT = {
   text: `INSERT INTO accounts (name, tier, created_at) SELECT $1, $2, $3
     WHERE NOT EXISTS (SELECT 1 FROM accounts WHERE name = $1) ON CONFLICT (name) DO NOTHING`,
 };
-const ADD_KEY = {
-  text: `INSERT INTO keys (id, hash, account_id, prefix, label, usage_label, permissions, models, created_at, expires_at, native)
-    VALUES ($1, $2, (SELECT id FROM accounts WHERE name = $3), $4, $5, $6, $7, $8, $9, $10, $11)`,
+/** `keyValues`. */
+export const ADD_KEY = {
+  text: `INSERT INTO keys (id, hash, account_id, prefix, label, usage_label, permissions, models, created_at, expires_at, native, origin)
+    VALUES ($1, $2, (SELECT id FROM accounts WHERE name = $3), $4, $5, $6, $7, $8, $9, $10, $11, $12)`,
 };
 const REVOKE = { text: 'UPDATE keys SET revoked_at = $2 WHERE id = $1 AND revoked_at IS NULL' };
 const EXTEND = { text: 'UPDATE keys SET expires_at = $2 WHERE id = $1' };
@@ -64,7 +80,10 @@ export function createKeys(connection: Connection, changes: Changes, clock: Cloc
       const now = clock.monotonic();
       if (found !== undefined && now - found.at < changes.validMs) return found.key;
       const version = changes.version;
-      const [row] = await connection.read<KeyRow>(BY_HASH, Buffer.from(hash, 'hex'));
+      const bytes = Buffer.from(hash, 'hex');
+      const row =
+        (await connection.read<KeyRow>(BY_HASH, bytes))[0] ??
+        (await connection.read<KeyRow>(BY_TOKEN, bytes))[0];
       cached.delete(hash);
       if (row === undefined) return undefined;
       const key = toKey(row);
@@ -99,7 +118,7 @@ export function createKeys(connection: Connection, changes: Changes, clock: Cloc
       const replaced = await connection.transaction(async (session) => {
         await session.run(LOCK, id);
         const old = await byId(session, id);
-        if (old === undefined || old.revokedAt !== null) return undefined;
+        if (old === undefined || old.revokedAt !== null || old.origin !== null) return undefined;
         if (old.expiresAt !== null && old.expiresAt <= by.createdAt) return undefined;
         await session.run(COPY, by.id, Buffer.from(by.hash, 'hex'), by.prefix, by.createdAt, id);
         await session.run(END_BY, id, until);

@@ -11,7 +11,12 @@ interface Migration {
 }
 
 /** Advisory locks of the gateway in its database. */
-export const LOCKS = { migrations: 0x67770001, prune: 0x67770002, items: 0x67770003 } as const;
+export const LOCKS = {
+  migrations: 0x67770001,
+  prune: 0x67770002,
+  items: 0x67770003,
+  codes: 0x67770004,
+} as const;
 
 export const CHANGES = 'gateway_changes';
 const ITEM_KEY = 'items';
@@ -234,6 +239,38 @@ export const MIGRATIONS: readonly Migration[] = [
     name: '0005-native',
     // Keys whose client shows limits on its own screen.
     sql: 'ALTER TABLE keys ADD COLUMN native boolean NOT NULL DEFAULT false',
+  },
+  {
+    name: '0006-sign-ins',
+    // Codes that wait for an approval, and the tokens of sign-ins: a sign-in is a key with an origin.
+    sql: `
+      ALTER TABLE keys ADD COLUMN origin text;
+      CREATE TABLE sign_in_codes (
+        hash bytea PRIMARY KEY,
+        user_hash bytea NOT NULL UNIQUE,
+        sealed bytea NOT NULL,
+        user_agent text NOT NULL,
+        address text NOT NULL,
+        network text COLLATE "C" NOT NULL,
+        created_at bigint NOT NULL,
+        expires_at bigint NOT NULL,
+        state integer NOT NULL,
+        polled_at bigint,
+        interval bigint NOT NULL,
+        account_id bigint REFERENCES accounts (id) ON DELETE CASCADE,
+        ends_at bigint
+      );
+      CREATE TABLE sign_in_tokens (
+        hash bytea PRIMARY KEY,
+        key_id text COLLATE "C" NOT NULL REFERENCES keys (id) ON DELETE CASCADE,
+        kind text NOT NULL,
+        created_at bigint NOT NULL,
+        expires_at bigint,
+        spent_at bigint,
+        replayed_at bigint
+      );
+      CREATE INDEX sign_in_tokens_key ON sign_in_tokens (key_id, created_at);
+    `,
   },
 ];
 

@@ -43,6 +43,11 @@ const FORMS: Readonly<Record<StoredRecord['type'], Form>> = {
       native: row['native'] === true,
     }),
   },
+  sign_in_token: {
+    order: 'created_at, hash',
+    read: (row) => ({ ...row, hash: (row['hash'] as Buffer).toString('hex') }),
+    write: (row) => ({ ...row, hash: `\\x${String(row['hash'])}` }),
+  },
   grant: { order: 'number' },
   spending: { order: 'account_id, kind, start' },
   hour: {

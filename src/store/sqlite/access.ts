@@ -1,6 +1,15 @@
 // What every request asks of the database: whose its key is, and whether the limit of its account's hour has room; and how keys are
 // made and changed. Found keys are cached until another process may have written (docs/decisions/0006).
-import { BEFORE_ALL_KEYS, existing, IS_LEASE, KEY, keyValues, toKey, type KeyRow } from '../rows.ts';
+import {
+  BEFORE_ALL_KEYS,
+  existing,
+  IS_LEASE,
+  KEY,
+  KEY_OF_TOKEN,
+  keyValues,
+  toKey,
+  type KeyRow,
+} from '../rows.ts';
 import type {
   Key,
   KeyPlace,
@@ -15,17 +24,21 @@ import type { Connection } from './connection.ts';
 import type { Db } from './driver.ts';
 import { HOUR_MS } from '../../clock.ts';
 
+/** Name, tier and time. */
+export const ADD_ACCOUNT = `
+  INSERT INTO accounts (id, name, tier, created_at)
+  VALUES ((SELECT coalesce(max(id), 0) + 1 FROM (SELECT id FROM accounts UNION ALL SELECT id FROM removed_accounts)), ?, ?, ?)
+  ON CONFLICT (name) DO NOTHING`;
+
+/** `keyValues`. */
+export const ADD_KEY = `
+  INSERT INTO keys (id, hash, account_id, prefix, label, usage_label, permissions, models, created_at, expires_at, native, origin)
+  VALUES (?, ?, (SELECT id FROM accounts WHERE name = ?), ?, ?, ?, ?, ?, ?, ?, ?, ?)`;
+
 export function prepareKeys(db: Db) {
   const findById = db.prepare<[string], KeyRow>(`${KEY} WHERE keys.id = ?`);
-  const addAccount = db.prepare(
-    `INSERT INTO accounts (id, name, tier, created_at)
-     VALUES ((SELECT coalesce(max(id), 0) + 1 FROM (SELECT id FROM accounts UNION ALL SELECT id FROM removed_accounts)), ?, ?, ?)
-     ON CONFLICT (name) DO NOTHING`,
-  );
-  const addKey = db.prepare(
-    `INSERT INTO keys (id, hash, account_id, prefix, label, usage_label, permissions, models, created_at, expires_at, native)
-     VALUES (?, ?, (SELECT id FROM accounts WHERE name = ?), ?, ?, ?, ?, ?, ?, ?, ?)`,
-  );
+  const addAccount = db.prepare(ADD_ACCOUNT);
+  const addKey = db.prepare(ADD_KEY);
   const revoke = db.prepare('UPDATE keys SET revoked_at = ? WHERE id = ? AND revoked_at IS NULL');
   const extend = db.prepare('UPDATE keys SET expires_at = ? WHERE id = ?');
   const touch = db.prepare(
@@ -119,7 +132,7 @@ function prepareReplace(db: Db, findById: { get(id: string): KeyRow | undefined 
   );
   return db.transaction((id: string, by: ReplacementKey, until: number): ReplacedKey | undefined => {
     const old = findById.get(id);
-    if (old === undefined || old.revoked_at !== null) return undefined;
+    if (old === undefined || old.revoked_at !== null || old.origin !== null) return undefined;
     if (old.expires_at !== null && old.expires_at <= by.createdAt) return undefined;
     copy.run(by.id, Buffer.from(by.hash, 'hex'), by.prefix, by.createdAt, by.createdAt, id);
     endBy.run(until, id, until);
@@ -136,7 +149,9 @@ const MAX_CACHED = 10_000;
  * the cache. This connection's own writes to keys and accounts must call `forget`.
  */
 function prepareFind(db: Db) {
-  const read = db.prepare<[Buffer], KeyRow>(`${KEY} WHERE hash = ?`);
+  const read = db.prepare<[Buffer], KeyRow>(`${KEY} WHERE keys.hash = ?`);
+  const byToken = () => db.prepare<[Buffer], KeyRow>(`${KEY_OF_TOKEN} WHERE sign_in_tokens.hash = ?`);
+  let readToken: ReturnType<typeof byToken> | undefined;
   const dataVersion = db.prepare<[], number>('PRAGMA data_version').pluck();
   const cached = new Map<string, Key>();
   let version: number | undefined;
@@ -155,7 +170,8 @@ function prepareFind(db: Db) {
       if (!checked) checkVersion();
       let key = cached.get(hash);
       if (key !== undefined) return key;
-      const row = read.get(Buffer.from(hash, 'hex'));
+      const bytes = Buffer.from(hash, 'hex');
+      const row = read.get(bytes) ?? (readToken ??= byToken()).get(bytes);
       if (row === undefined) return undefined;
       cached.set(hash, (key = toKey(row)));
       return key;

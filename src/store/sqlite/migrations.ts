@@ -306,6 +306,38 @@ export const MIGRATIONS: readonly Migration[] = [
     // Keys whose client shows limits on its own screen.
     sql: 'ALTER TABLE keys ADD COLUMN native INTEGER NOT NULL DEFAULT 0',
   },
+  {
+    name: '0016-sign-ins',
+    // Codes that wait for an approval, and the tokens of sign-ins: a sign-in is a key with an origin.
+    sql: `
+      ALTER TABLE keys ADD COLUMN origin TEXT;
+      CREATE TABLE sign_in_codes (
+        hash BLOB PRIMARY KEY,
+        user_hash BLOB NOT NULL UNIQUE,
+        sealed BLOB NOT NULL,
+        user_agent TEXT NOT NULL,
+        address TEXT NOT NULL,
+        network TEXT NOT NULL,
+        created_at INTEGER NOT NULL,
+        expires_at INTEGER NOT NULL,
+        state INTEGER NOT NULL,
+        polled_at INTEGER,
+        interval INTEGER NOT NULL,
+        account_id INTEGER REFERENCES accounts (id) ON DELETE CASCADE,
+        ends_at INTEGER
+      ) STRICT, WITHOUT ROWID;
+      CREATE TABLE sign_in_tokens (
+        hash BLOB PRIMARY KEY,
+        key_id TEXT NOT NULL REFERENCES keys (id) ON DELETE CASCADE,
+        kind TEXT NOT NULL,
+        created_at INTEGER NOT NULL,
+        expires_at INTEGER,
+        spent_at INTEGER,
+        replayed_at INTEGER
+      ) STRICT, WITHOUT ROWID;
+      CREATE INDEX sign_in_tokens_key ON sign_in_tokens (key_id, created_at);
+    `,
+  },
 ];
 
 /** Brings the schema up to date. If several processes do so at once, the first applies the steps and the others find them. */

@@ -43,6 +43,11 @@ const FORMS: Readonly<Record<StoredRecord['type'], Form>> = {
       native: (value) => (value === true ? 1 : 0),
     },
   },
+  sign_in_token: {
+    order: 'created_at, hash',
+    read: { hash: (value) => (value as Buffer).toString('hex') },
+    write: { hash: (value) => Buffer.from(String(value), 'hex') },
+  },
   grant: { order: 'rowid' },
   spending: { order: 'account_id, kind, start' },
   hour: { order: 'account_id, hour' },

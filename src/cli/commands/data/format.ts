@@ -14,6 +14,7 @@ export const noCounts = (): Counts => ({
   account: 0,
   removed_account: 0,
   key: 0,
+  sign_in_token: 0,
   grant: 0,
   spending: 0,
   hour: 0,
@@ -48,7 +49,7 @@ const BATCH = 1000;
 const OLDER = new Map(USAGE_COLUMNS.map(({ name, older }) => [name, older]));
 
 /** Columns of keys that an older gateway does not export. */
-const NEWER_OF_KEYS: ReadonlySet<string> = new Set(['usage_label', 'native']);
+const NEWER_OF_KEYS: ReadonlySet<string> = new Set(['usage_label', 'native', 'origin']);
 
 /** What a person does with a file that is no export. */
 const ANOTHER = 'name a file that gateway export wrote';

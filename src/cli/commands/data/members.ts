@@ -57,6 +57,7 @@ const model = rule(
   (value) => typeof value === 'string' && value.length <= MAX_MODEL_LENGTH,
 );
 const flag = rule('true or false', (value) => typeof value === 'boolean');
+const sha256 = matching('a SHA-256 in hex', /^[0-9a-f]{64}$/);
 const keyId = matching('the ID of a key', /^key_\w{1,60}$/);
 const oneOf =
   (names: readonly string[]) =>
@@ -96,7 +97,7 @@ export const MEMBERS: Readonly<Record<StoredRecord['type'], Readonly<Record<stri
   key: {
     id: keyId,
     account_id: accountNumber,
-    hash: matching('a SHA-256 in hex', /^[0-9a-f]{64}$/),
+    hash: sha256,
     prefix: matching('the beginning of a key', /^sk-gw-[0-9A-Za-z]{1,16}$/),
     label: optional(name),
     usage_label: optional(word),
@@ -107,6 +108,16 @@ export const MEMBERS: Readonly<Record<StoredRecord['type'], Readonly<Record<stri
     expires_at: optional(time),
     revoked_at: optional(time),
     native: optional(flag),
+    origin: optional(word),
+  },
+  sign_in_token: {
+    hash: sha256,
+    key_id: keyId,
+    kind: rule('access or refresh', oneOf(['access', 'refresh'])),
+    created_at: time,
+    expires_at: optional(time),
+    spent_at: optional(time),
+    replayed_at: optional(time),
   },
   grant: {
     id: matching('the ID of a grant', /^\w{1,64}$/),
@@ -142,6 +153,7 @@ export const MEMBERS: Readonly<Record<StoredRecord['type'], Readonly<Record<stri
 export function createOwners(): { fault: (record: StoredRecord) => string | undefined } {
   const accounts = new Set<number>();
   const removed = new Set<number>();
+  const signIns = new Set<string>();
   return {
     fault(record) {
       const { type } = record;
@@ -151,6 +163,11 @@ export function createOwners(): { fault: (record: StoredRecord) => string | unde
         (type === 'account' ? accounts : removed).add(record.id);
         return undefined;
       }
+      if (type === 'sign_in_token')
+        return signIns.has(record.keyId)
+          ? undefined
+          : `${type}.key_id ${record.keyId} is of no sign-in that stands before it`;
+      if (type === 'key' && record.origin !== null) signIns.add(record.id);
       const { accountId } = record;
       // Requests in progress are recorded also after the account was removed.
       const isKnown = accounts.has(accountId) || (type !== 'key' && removed.has(accountId));
