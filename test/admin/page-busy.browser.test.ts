@@ -86,9 +86,9 @@ function reportRequests(live: Live): () => number {
   const from = systemClock.monotonic();
   const timer = setInterval(() => {
     for (const trace of underWay) {
-      trace.pieces += 1;
-      trace.pieceBytes += 100;
-      trace.written += 100;
+      trace.progress.pieces += 1;
+      trace.progress.pieceBytes += 100;
+      trace.progress.written += 100;
     }
     const due = ((systemClock.monotonic() - from) / 1000) * EVENTS_A_SECOND;
     while (ended < due) {
