@@ -1,6 +1,7 @@
 // What a database holds of sign-ins: codes that wait for their approval, and the tokens of each sign-in, which is a key. The plaintext
 // of a device code or of a token is stored nowhere; a user code is sealed, since its eight letters would be found from a hash.
-import type { Account, Key, Permission } from '../store.ts';
+import type { Permission } from '../../canonical/request.ts';
+import type { Account, Key } from './key-records.ts';
 
 /** A client asks for a sign-in: until it ends, the owner may approve it. */
 export interface SignInCode {

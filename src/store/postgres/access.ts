@@ -27,11 +27,8 @@ import type { Connection, Session } from './connection.ts';
 import type { TextRow } from './held-client.ts';
 
 const BY_HASH = { name: 'find-key', urgent: true, text: `${KEY} WHERE keys.hash = $1` };
-const BY_TOKEN = {
-  name: 'find-key-of-token',
-  urgent: true,
-  text: `${KEY_OF_TOKEN} WHERE sign_in_tokens.hash = $1`,
-};
+const OF_TOKEN = `${KEY_OF_TOKEN} WHERE sign_in_tokens.hash = $1`;
+const BY_TOKEN = { name: 'find-key-of-token', urgent: true, text: OF_TOKEN };
 const BY_ID = { text: `${KEY} WHERE keys.id = $1` };
 const ALL = { text: `${KEY} ORDER BY keys.created_at, keys.number` };
 const OF_ACCOUNT = { text: `${KEY} WHERE accounts.name = $1 ORDER BY keys.created_at, keys.number` };
@@ -81,9 +78,8 @@ export function createKeys(connection: Connection, changes: Changes, clock: Cloc
       if (found !== undefined && now - found.at < changes.validMs) return found.key;
       const version = changes.version;
       const bytes = Buffer.from(hash, 'hex');
-      const row =
-        (await connection.read<KeyRow>(BY_HASH, bytes))[0] ??
-        (await connection.read<KeyRow>(BY_TOKEN, bytes))[0];
+      let [row] = await connection.read<KeyRow>(BY_HASH, bytes);
+      row ??= (await connection.read<KeyRow>(BY_TOKEN, bytes))[0];
       cached.delete(hash);
       if (row === undefined) return undefined;
       const key = toKey(row);
