@@ -57,7 +57,7 @@ export function amountNumber(kind: LimitKind, amount: number): number {
 }
 
 /** `60 requests an hour`, `2,000,000 tokens a day`, `5 USD a month`. */
-function limitText({ kind, per, most, fresh }: Limit): string {
+export function limitText({ kind, per, most, fresh }: Limit): string {
   const article = per === 'hour' ? 'an' : 'a';
   return `${countedText(kind, most)}${fresh === true ? ' without cache reads' : ''} ${article} ${per}`;
 }
@@ -71,8 +71,13 @@ const THOUSANDS = /\B(?=(?:\d{3})+(?!\d))/g;
 
 /** `60 requests`, `1 request`, `2,000,000 tokens`, `5 USD`. */
 export function countedText(kind: LimitKind, amount: number): string {
-  const [whole = '', fraction] = amountText(kind, amount).split('.');
-  const number = whole.replace(THOUSANDS, ',') + (fraction === undefined ? '' : `.${fraction}`);
+  const number = groupedText(kind, amount);
   if (kind === 'cost') return `${number} USD`;
   return `${number} ${amount === 1 ? kind.slice(0, -1) : kind}`;
+}
+
+/** `2,000,000`, `1,234.5`. */
+export function groupedText(kind: LimitKind, amount: number): string {
+  const [whole = '', fraction] = amountText(kind, amount).split('.');
+  return whole.replace(THOUSANDS, ',') + (fraction === undefined ? '' : `.${fraction}`);
 }

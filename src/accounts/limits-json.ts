@@ -1,6 +1,6 @@
 // How the limits of an account stand, as JSON: a row for each limit, in the order of the file.
 import { isoTime } from '../clock.ts';
-import type { Standing } from '../store/holds/holds.ts';
+import type { Grant, Standing } from '../store/holds/holds.ts';
 import { amountNumber } from '../tier.ts';
 
 /** `limit` is the tier's, `left` counts what grants add. Money in USD. */
@@ -20,4 +20,8 @@ export function limitJson({ limit, spent, estimated, held, granted, unpriced, re
     unpriced,
     resets_at: isoTime(resetsAt),
   };
+}
+
+export function grantJson({ id, kind, amount, until }: Grant) {
+  return { id, kind, amount: amountNumber(kind, amount), until: isoTime(until) };
 }

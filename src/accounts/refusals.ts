@@ -3,7 +3,7 @@ import { type Admission, GatewayError, LONG_WAIT_S } from '../errors.ts';
 import { plural } from '../plural.ts';
 import { hasRoom, type Standing } from '../store/holds/holds.ts';
 import type { Key } from '../store/store.ts';
-import { amountText, countedText } from '../tier.ts';
+import { amountText, countedText, type LimitKind } from '../tier.ts';
 
 /** Seconds: requests under way end soon, and with them what they hold. */
 const HELD_WAIT_S = 3;
@@ -12,7 +12,7 @@ const HELD_WAIT_S = 3;
 export function hourRefusal(key: Key, admission: Admission, now: number): GatewayError {
   const { limit, used, resetsAt } = admission;
   const spent = `used ${used} of ${plural(limit, 'request')} of this hour`;
-  return usedUp(key, { spent, per: 'hour', resetsAt, now }, admission);
+  return usedUp(key, { spent, kind: 'requests', per: 'hour', resetsAt, now }, admission);
 }
 
 /** Some limit has no room. Of several, the one that lasts longest counts; what is only held ends soon. */
@@ -26,8 +26,8 @@ export function limitRefusal(
     .filter(({ limit, spent, granted }) => spent >= limit.most + granted)
     .sort((a, b) => b.resetsAt - a.resetsAt);
   if (first !== undefined) {
-    const { per } = first.limit;
-    return usedUp(key, { spent: spentText(first), per, resetsAt: first.resetsAt, now }, admission);
+    const { kind, per } = first.limit;
+    return usedUp(key, { spent: spentText(first), kind, per, resetsAt: first.resetsAt, now }, admission);
   }
   const [held] = full;
   const what = held === undefined ? '' : `: it has ${spentText(held)}`;
@@ -48,6 +48,7 @@ function spentText({ limit: { kind, per, most }, spent, granted }: Standing): st
 
 interface UsedUp {
   spent: string;
+  kind: LimitKind;
   per: string;
   resetsAt: number;
   now: number;
@@ -55,14 +56,15 @@ interface UsedUp {
 
 function usedUp(
   { account, tier }: Key,
-  { spent, per, resetsAt, now }: UsedUp,
+  { spent, kind, per, resetsAt, now }: UsedUp,
   admission: Admission,
 ): GatewayError {
   const retryAfter = Math.max(1, Math.ceil((resetsAt - now) / 1000));
   const message =
     `account ${JSON.stringify(account)} has ${spent} (tier ${tier}); ` +
     `the next ${per} begins at ${new Date(resetsAt).toISOString()}; ` +
-    `for more, on the gateway's machine: gateway tiers assign ${JSON.stringify(account)} TIER`;
+    `for more, on the gateway's machine: gateway limits raise ${JSON.stringify(account)} --${kind} N --for 2h, ` +
+    `or gateway tiers assign ${JSON.stringify(account)} TIER`;
   return new GatewayError('rate_limited', message, {
     retryAfter,
     ...(retryAfter > LONG_WAIT_S && { shouldRetry: false }),

@@ -12,7 +12,7 @@ export interface AccountUsage {
   /** null: no limit. */
   limit: number | null;
   used: number;
-  /** null: no limit. */
+  /** With what grants add. null: no limit. */
   remaining: number | null;
   resets_at: string;
   totals: PrintedTotals;
@@ -50,14 +50,17 @@ export interface Window {
   dayOf?: ((time: number) => number) | undefined;
 }
 
-type UsageReader = Pick<StoreReader, 'totalsBy' | 'rowTotals' | 'admissionsByHour' | 'listKeys'>;
+/** What reports read. */
+export type UsageReader = Pick<StoreReader, 'totalsBy' | 'rowTotals' | 'admissionsByHour' | 'listKeys'>;
 
 /** Reads the usage of all accounts at once. Returns a function that describes one of them. The window begins at the start of an
  *  hour, so that hours and totals cover the same time. */
 export async function readUsage(
   { since, now, by, only, dayOf }: Window,
   store: UsageReader,
-): Promise<(account: Pick<Account, 'id' | 'name' | 'tier'>, limit: number) => AccountUsage> {
+): Promise<
+  (account: Pick<Account, 'id' | 'name' | 'tier'>, limit: number, granted?: number) => AccountUsage
+> {
   const first = hourOf(since);
   const current = hourOf(now);
   const localDay = by === 'day' ? dayOf : undefined;
@@ -98,7 +101,7 @@ export async function readUsage(
   const window = new Map<number, string>();
   for (let at = first; at <= current; at += HOUR_MS) window.set(at, isoTime(at));
 
-  return ({ id, name, tier }, limit) => {
+  return ({ id, name, tier }, limit, granted = 0) => {
     const found = totals.get(id)?.groups ?? [];
     const requests = new Map(
       byHours
@@ -111,7 +114,7 @@ export async function readUsage(
       tier,
       limit: limit === Infinity ? null : limit,
       used,
-      remaining: limit === Infinity ? null : Math.max(0, limit - used),
+      remaining: limit === Infinity ? null : Math.max(0, limit + granted - used),
       resets_at: isoTime(current + HOUR_MS),
       totals: printed(sumOf(found.map(({ totals }) => totals))),
       hours: Array.from(window.values(), (hour) => ({ hour, requests: requests.get(hour) ?? 0 })),
@@ -194,7 +197,7 @@ export function printed(totals: Totals): PrintedTotals {
 /** The window begins at the start of an hour. Hours and days in their order, other groups by their requests. */
 export async function summarizeUsage(
   { since, now, by, only }: Omit<Window, 'dayOf'> & { by: Grouping },
-  store: StoreReader,
+  store: UsageReader,
 ) {
   const first = hourOf(since);
   const groups = new Map<string, GroupTotals>();

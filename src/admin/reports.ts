@@ -10,7 +10,7 @@ import {
 } from '../accounts/usage-report.ts';
 import type { Cancellation } from '../cancellation.ts';
 import { HOUR_MS } from '../clock.ts';
-import type { StoreReader } from '../store/reader.ts';
+import type { UsageReader } from '../accounts/usage-report.ts';
 import { StoreError, type Account, type Grouping, type StoreFault } from '../store/store.ts';
 import type { Report } from './reply.ts';
 import { createTurns, type Asker } from './turns.ts';
@@ -41,13 +41,13 @@ export type Outcome = { digest: string } | { fault: StoreFault; message: string 
 
 export async function listUsage(
   { window, accounts }: UsageQuery,
-  store: StoreReader,
+  store: UsageReader,
 ): Promise<{ data: AccountUsage[]; next: null }> {
   const describe = await readUsage(window, store);
   return { data: accounts.map(({ account, limit }) => describe(account, limit ?? Infinity)), next: null };
 }
 
-export function makeReport(query: ReportQuery, store: StoreReader): Promise<unknown> {
+export function makeReport(query: ReportQuery, store: UsageReader): Promise<unknown> {
   return query.report === 'usage' ? listUsage(query, store) : summarizeUsage(query.window, store);
 }
 

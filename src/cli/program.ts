@@ -83,6 +83,11 @@ const COMMANDS: readonly CommandRow[] = [
     load: async () => (await import('./commands/tiers.ts')).defineTiers,
   },
   {
+    name: 'limits',
+    summary: 'every limit with what is spent and left; raise one for a time',
+    load: async () => (await import('./commands/data/limits.ts')).defineLimits,
+  },
+  {
     name: 'usage',
     summary: 'requests against the limit, tokens, errors, by the hour',
     load: async () => (await import('./commands/data/usage.ts')).defineUsage,

@@ -1,6 +1,7 @@
 // What answers beside the endpoints of protocols: signs of life, which need no key (for supervisors, for Prometheus, and for clients that
 // check whether a server is there), and the names of models that a key may use.
 import { authenticate, databaseAway } from '../accounts/access.ts';
+import { hourlyGrant } from '../accounts/limits-report.ts';
 import { limitJson } from '../accounts/limits-json.ts';
 import { tierNamed } from '../accounts/terms.ts';
 import { readUsage } from '../accounts/usage-report.ts';
@@ -64,7 +65,10 @@ export async function showUsage(exchange: Exchange, deps: GatewayDeps): Promise<
       readUsage({ since, now, by: undefined, only: key.accountId }, store),
     ]);
     const account = { id: key.accountId, name: key.account, tier: key.tier };
-    const body = { limits: standings.map(limitJson), usage: describe(account, tier.perHour) };
+    const body = {
+      limits: standings.map(limitJson),
+      usage: describe(account, tier.perHour, hourlyGrant(standings)),
+    };
     exchange.sink.send(200, JSON_TYPE, withoutKeys(JSON.stringify(body)));
   } catch (error) {
     throw databaseAway(error);

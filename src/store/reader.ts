@@ -13,6 +13,8 @@ export type StoreReader = Pick<
   | 'listRequests'
   | 'findRequests'
   | 'conversationParts'
+  | 'standings'
+  | 'listGrants'
 >;
 
 /** Stands for a database that does not exist yet. */
@@ -26,4 +28,6 @@ export const NO_STORE: StoreReader = {
   listRequests: () => Promise.resolve([]),
   findRequests: () => Promise.resolve([]),
   conversationParts: () => Promise.resolve([]),
+  standings: () => Promise.resolve([]),
+  listGrants: () => Promise.resolve([]),
 };

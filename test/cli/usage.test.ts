@@ -136,6 +136,21 @@ describe('usage --json', () => {
           first_byte_ms: { p50: 3, p95: 5 },
         },
         hours: expect.any(Array) as unknown[],
+        limits: [
+          {
+            ...{
+              kind: 'requests',
+              per: 'hour',
+              limit: 60,
+              spent: 3,
+              estimated: 0,
+              held: 0,
+              left: 57,
+              granted: 0,
+            },
+            ...{ unpriced: 0, resets_at: '2026-11-21T15:00:00.000Z' },
+          },
+        ],
       },
     ]);
     const hours = usage[0]?.hours ?? [];

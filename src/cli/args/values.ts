@@ -8,6 +8,8 @@ import type { Permission } from '../../store/store.ts';
 import { didYouMean } from '../../config/did-you-mean.ts';
 import { CliError } from '../../cli-error.ts';
 import { DURATION_UNITS, parseDuration } from '../../config/schema/scalars.ts';
+import { parseAmount } from '../../config/schema/tier.ts';
+import type { LimitKind } from '../../tier.ts';
 
 /** An account's name or a key's label: 1 to 128 visible characters, no space at either end. */
 export function parseName(text: string): string {
@@ -142,6 +144,33 @@ export function parseGrace(text: string): number {
   if (reading === undefined || !('duration' in reading))
     throw new InvalidArgumentError('Give a duration such as 24h, 7d or 1h30m, or 0.');
   if (reading.duration > MAX_GRACE_MS) throw new InvalidArgumentError('That is more than a year.');
+  return reading.duration;
+}
+
+const AMOUNTS: Readonly<Record<LimitKind, string>> = {
+  requests: 'Give a whole number of 1 or more.',
+  tokens: 'Give a whole number of 1 or more, such as 500k or 2M.',
+  cost: 'Give USD, more than 0, with nine decimals at most.',
+};
+
+/** What is added to a limit. */
+export const parseAmountOf =
+  (kind: LimitKind) =>
+  (text: string): number => {
+    const amount = parseAmount(kind, text);
+    if (amount === undefined) throw new InvalidArgumentError(AMOUNTS[kind]);
+    return amount;
+  };
+
+const MAX_GRANT_MS = 366 * DAY_MS;
+
+/** How long limits are raised, in milliseconds. */
+export function parseGrantTime(text: string): number {
+  const reading = read(text.trim());
+  if (reading === undefined || !('duration' in reading) || reading.duration < 1)
+    throw new InvalidArgumentError('Give a duration such as 2h, 7d or 1h30m.');
+  if (reading.duration > MAX_GRANT_MS)
+    throw new InvalidArgumentError('That is more than a year; another tier lasts: gateway tiers assign.');
   return reading.duration;
 }
 

@@ -7,6 +7,7 @@ import type { StoreReader } from '../../store/reader.ts';
 import type { Key } from '../../store/store.ts';
 import type { Context, GlobalOptions } from '../context.ts';
 import { isValid } from '../../accounts/terms.ts';
+import { countedText } from '../../tier.ts';
 
 /** A word, and for some shells what it is. */
 interface Candidate {
@@ -38,6 +39,14 @@ const keys: List = ({ read, now }) =>
     return (await store.listKeys())
       .filter((key) => isValid(key, now))
       .map((key) => ({ word: key.id, note: named(key) }));
+  });
+const grants: List = ({ read, now }) =>
+  read(async (store) => {
+    const names = new Map((await store.listAccounts()).map(({ id, name }) => [id, name]));
+    return (await store.listGrants(undefined, now)).map(({ id, accountId, kind, amount }) => ({
+      word: id,
+      note: `${names.get(accountId) ?? ''}, ${countedText(kind, amount)}`,
+    }));
   });
 const models: List = async ({ config }) => {
   const { routes, providers } = await config();
@@ -100,6 +109,7 @@ const VALUES: Readonly<Record<string, Values | typeof FILES | typeof FREE>> = {
   tool: { list: tools },
   'init provider': { list: presets },
   'keys id': { list: keys },
+  'limits id': { list: grants },
   'connect tool': { list: connectTools },
   'tokens id': FREE,
   'requests id': FREE,
@@ -113,6 +123,7 @@ const VALUES: Readonly<Record<string, Values | typeof FILES | typeof FREE>> = {
   config: FILES,
   database: FILES,
   file: FILES,
+  ...{ requests: FREE, tokens: FREE, cost: FREE, for: FREE },
   expires: FREE,
   grace: FREE,
   host: FREE,
@@ -215,14 +226,18 @@ async function candidates(word: string, place: Place, context: Context): Promise
     return values === FILES ? FILES : values.map((value) => ({ ...value, word: `${flag}=${value.word}` }));
   }
   if (word.startsWith('-')) return optionWords(optionsOf(command, root), given);
-  if (command.commands.length > 0 && args.length === 0)
-    return command.commands.map((child) => ({ word: child.name(), note: child.description() }));
+  // Some commands have an argument beside their subcommands.
+  const children =
+    args.length === 0
+      ? command.commands.map((child) => ({ word: child.name(), note: child.description() }))
+      : [];
   const argument = argumentAt(command, args.length);
-  if (argument === undefined) return [];
+  if (argument === undefined) return children;
   const values = valuesOf(command, argument);
   if (typeof values === 'object' && values.first && args.length > 0) return [];
-  const words = await wordsOf(values, word, sources);
-  return words === FILES ? FILES : words.filter((candidate) => !args.includes(candidate.word));
+  const words = await wordsOf(values, word, sources).catch(() => []);
+  if (words === FILES) return FILES;
+  return [...children, ...words.filter((candidate) => !args.includes(candidate.word))];
 }
 
 /** The last argument may be one that is repeated. */

@@ -1,5 +1,6 @@
 // Draws with block characters: a column chart of the requests of each hour, and a meter for a limit.
 import { formatShort, plainStyle, type Style } from './style.ts';
+import type { Cell } from './table.ts';
 import { HOUR_MS } from '../../clock.ts';
 
 /** Blocks of 0 to 8 eighths, filled from below and from the left. */
@@ -15,6 +16,11 @@ export function meter(used: number, limit: number, width: number, style: Style =
   const bar = '█'.repeat(full) + (FILLING[eighths % EIGHTHS] ?? '');
   const rest = '░'.repeat(width - bar.length);
   return style[levelOf(share)](bar) + style.dim(rest);
+}
+
+/** The meter as a cell of a table. */
+export function meterCell(used: number, limit: number, width: number): Cell {
+  return { text: meter(used, limit, width), paint: levelOf(limit > 0 ? used / limit : 1) };
 }
 
 function levelOf(share: number): 'green' | 'yellow' | 'red' {

@@ -2,7 +2,7 @@
 import { CliError } from '../../cli-error.ts';
 import type { Config } from '../../config/config.ts';
 import { isLoopback } from '../../loopback.ts';
-import type { KeyStore } from '../../store/store.ts';
+import type { Account, KeyStore } from '../../store/store.ts';
 import type { Context } from '../context.ts';
 import { say } from './lines.ts';
 import { clean, shellWord } from './style.ts';
@@ -63,6 +63,25 @@ export async function warnOfLookalike(
   );
   if (other === undefined) return;
   say(stderr, `warning: the new account ${clean(account)} differs from ${clean(other)} only by case or look`);
+}
+
+/** Rejects with CliError, which names the nearest known one. */
+export async function mustFind(
+  name: string,
+  store: Pick<KeyStore, 'findAccount' | 'listAccounts'>,
+): Promise<Account> {
+  const account = await store.findAccount(name);
+  if (account === undefined) throw await unknownAccount(store, name);
+  return account;
+}
+
+/** Of an account that is held to another tier than its own. */
+export function warnOfUnknownTier({ name, tier }: Account, config: Config, { stderr }: Context): void {
+  if (config.tiers.has(tier)) return;
+  say(
+    stderr,
+    `warning: tier ${clean(tier)} of account ${clean(name)} is not in the configuration: the limit of tier free applies`,
+  );
 }
 
 export async function unknownTier(config: Config, tier: string): Promise<CliError> {

@@ -86,21 +86,34 @@ function readLimit(kind: LimitKind, value: unknown): { per: Period; most: number
   if (number === undefined) return `is not a limit; ${write} (${PERIODS.join(', ')})`;
   const per = PERIODS.find((known) => known === period.toLowerCase().replace(/s$/, ''));
   if (per === undefined) return `has an unknown period; ${suggest(period.toLowerCase(), PERIODS)}`;
-  const factor = unit === '' ? 1 : Object.hasOwn(UNITS, unit) ? UNITS[unit] : undefined;
+  const factor = factorOf(unit);
   if (factor === undefined)
     return `has an unknown unit; ${write}, with k, M or B for thousands, millions or billions`;
-  const most = exactAmount(number, factor * (kind === 'cost' ? NANOS : 1));
+  const most = exactAmount(kind, number, factor);
   if (most !== undefined && most >= 1) return { per, most };
   return kind === 'cost'
     ? 'is not an amount of USD; write more than 0, with nine decimals at most'
     : `is not a number of ${kind}; write a whole number of 1 or more`;
 }
 
+const AMOUNT = /^\s*(\d{1,16}(?:\.\d{1,18})?)\s*([A-Za-z]?)\s*$/;
+
+/** An amount without a period: `5`, `0.50`, `2M`. undefined: it is none, or 0. */
+export function parseAmount(kind: LimitKind, text: string): number | undefined {
+  const [, number = '', unit = ''] = AMOUNT.exec(text) ?? [];
+  const factor = factorOf(unit);
+  const amount = number === '' || factor === undefined ? undefined : exactAmount(kind, number, factor);
+  return amount === 0 ? undefined : amount;
+}
+
+const factorOf = (unit: string): number | undefined =>
+  unit === '' ? 1 : Object.hasOwn(UNITS, unit) ? UNITS[unit] : undefined;
+
 /** Without floating point: 0.1 is no binary fraction. undefined: not a whole number of units, or too large. */
-function exactAmount(number: string, factor: number): number | undefined {
+function exactAmount(kind: LimitKind, number: string, factor: number): number | undefined {
   const [whole = '', fraction = ''] = number.split('.');
   const scale = 10n ** BigInt(fraction.length);
-  const scaled = BigInt(whole + fraction) * BigInt(factor);
+  const scaled = BigInt(whole + fraction) * BigInt(factor) * BigInt(kind === 'cost' ? NANOS : 1);
   const amount = Number(scaled / scale);
   return scaled % scale === 0n && Number.isSafeInteger(amount) ? amount : undefined;
 }

@@ -1,7 +1,8 @@
 // Prints usage for people: on a terminal, a block for each account with a meter and a chart; in a pipe, tables.
 import type { AccountUsage, PrintedTotals } from '../../../accounts/usage-report.ts';
 import type { Grouping } from '../../../store/store.ts';
-import { chart, meter } from '../../ui/chart.ts';
+import { chart } from '../../ui/chart.ts';
+import { type LimitedUsage, limitLines, otherLimits } from './limits-view.ts';
 import type { Context } from '../../context.ts';
 import { csvLine } from './csv.ts';
 import {
@@ -9,7 +10,6 @@ import {
   createStyle,
   formatCost,
   formatCount,
-  formatDuration,
   formatShort,
   widthOf,
   type Style,
@@ -41,7 +41,7 @@ interface Canvas {
 const NO_ACCOUNTS = ['No accounts yet. Create one with its first key: gateway keys create --account NAME'];
 
 export async function usageLines(
-  accounts: Iterable<AccountUsage>,
+  accounts: Iterable<LimitedUsage>,
   { by, zone }: Window,
   { stdout, env, clock }: Context,
 ): Promise<string[]> {
@@ -123,7 +123,7 @@ function heightFor(accounts: number): number {
 const INDENT = '  ';
 
 /** `split`: the lines of its groups. */
-type BlockRow = AccountUsage & { split: readonly string[] };
+type BlockRow = LimitedUsage & { split: readonly string[] };
 
 function block(row: BlockRow, canvas: Canvas): string[] {
   const { style } = canvas;
@@ -150,21 +150,6 @@ function block(row: BlockRow, canvas: Canvas): string[] {
       ...row.split,
     ].map((line) => (line === '' ? '' : INDENT + line)),
   ];
-}
-
-/** The meter and its text: side by side if there is room, else below each other. */
-function limitLines(row: AccountUsage, width: number, { style, now, zone }: Canvas): string[] {
-  if (row.limit === null || row.remaining === null) return [`${formatCount(row.used)} this hour, no limit`];
-  const resets = Date.parse(row.resets_at);
-  const words = [
-    `${formatCount(row.used)} of ${formatCount(row.limit)} this hour`,
-    `${formatCount(row.remaining)} left`,
-    `resets in ${formatDuration(resets - now)} at ${shown(resets, zone).slice(11)}`,
-  ];
-  const text = words.join(', ');
-  const room = width - text.length - 2;
-  if (room >= 10) return [`${meter(row.used, row.limit, Math.min(24, room), style)}  ${text}`];
-  return [meter(row.used, row.limit, Math.min(24, width), style), ...wrapWords(words, ', ', width)];
 }
 
 function totalsWords(totals: PrintedTotals): string[] {
@@ -298,9 +283,12 @@ function countOrNone(count: number | null | undefined): string {
 }
 
 /** `accounts` is read once; only the summaries and the cells of the groups are kept. */
-function plainTables(accounts: Iterable<AccountUsage>, by: Grouping | undefined, zone: Zone): string[] {
-  if (by === undefined) return summaryTable([...accounts], zone);
-  const summaries: AccountUsage[] = [];
+function plainTables(accounts: Iterable<LimitedUsage>, by: Grouping | undefined, zone: Zone): string[] {
+  if (by === undefined) {
+    const rows = [...accounts];
+    return [...summaryTable(rows, zone), ...otherLimits(rows, zone)];
+  }
+  const summaries: LimitedUsage[] = [];
   function* summarized(): Iterable<AccountUsage> {
     for (const account of accounts) {
       summaries.push({ ...account, hours: [], by: [] });
@@ -308,7 +296,8 @@ function plainTables(accounts: Iterable<AccountUsage>, by: Grouping | undefined,
     }
   }
   const groups = groupTable(summarized(), by, { account: true, zone });
-  return [...summaryTable(summaries, zone), ...(summaries.length === 0 ? [] : ['', ...groups])];
+  const tables = [...summaryTable(summaries, zone), ...otherLimits(summaries, zone)];
+  return [...tables, ...(summaries.length === 0 ? [] : ['', ...groups])];
 }
 
 function summaryTable(rows: readonly AccountUsage[], zone: Zone): string[] {

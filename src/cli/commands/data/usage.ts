@@ -1,17 +1,19 @@
 // `gateway usage`: requests of this hour and the limit of each account; requests, tokens and errors of a window of time.
 import { Option, type Command } from 'commander';
-import { readUsage, type AccountUsage } from '../../../accounts/usage-report.ts';
+import { hourlyGrant, hourlyStanding, readLimits } from '../../../accounts/limits-report.ts';
+import { limitJson } from '../../../accounts/limits-json.ts';
+import { readUsage } from '../../../accounts/usage-report.ts';
 import { HOUR_MS } from '../../../clock.ts';
 import type { Config } from '../../../config/config.ts';
 import type { StoreReader } from '../../../store/reader.ts';
+import type { LimitedUsage } from './limits-view.ts';
 import { GROUPINGS, type Account, type Grouping } from '../../../store/store.ts';
 import { CliError } from '../../../cli-error.ts';
 import { type Context } from '../../context.ts';
-import { say } from '../../ui/lines.ts';
-import { clean, printJsonArray, printLines, LOCAL, zoneOf, type Zone } from '../../ui/style.ts';
+import { printJsonArray, printLines, LOCAL, zoneOf, type Zone } from '../../ui/style.ts';
 import { withReadStore } from '../../database.ts';
-import { limitOf } from '../../../accounts/terms.ts';
-import { unknownAccount } from '../../ui/sentences.ts';
+import { tierNamed } from '../../../accounts/terms.ts';
+import { mustFind, warnOfUnknownTier } from '../../ui/sentences.ts';
 import { parseSince } from '../../args/values.ts';
 
 interface Options {
@@ -65,7 +67,7 @@ async function showUsage(parts: Parts): Promise<void> {
   const view = options.json ? undefined : import('./usage-view.ts');
   const { accounts, describe, zone } = await readReport(parts);
   if (view === undefined) {
-    printJsonArray(context, describeEach(accounts, describe));
+    printJsonArray(context, usageJson(describeEach(accounts, describe)));
     return;
   }
   const { usageCsv, usageLines } = await view;
@@ -80,13 +82,17 @@ async function showUsage(parts: Parts): Promise<void> {
 }
 
 /** One after the other: the groups of all accounts together can be tens of thousands. */
-function* describeEach(accounts: readonly Account[], describe: Report['describe']): Iterable<AccountUsage> {
+function* describeEach(accounts: readonly Account[], describe: Report['describe']): Iterable<LimitedUsage> {
   for (const account of accounts) yield describe(account);
+}
+
+function* usageJson(rows: Iterable<LimitedUsage>) {
+  for (const { standings, ...usage } of rows) yield { ...usage, limits: standings.map(limitJson) };
 }
 
 interface Report {
   accounts: readonly Account[];
-  describe: (account: Account) => AccountUsage;
+  describe: (account: Account) => LimitedUsage;
   zone: Zone;
 }
 
@@ -94,14 +100,40 @@ async function readReport(parts: Parts): Promise<Report> {
   const { name, options, store, config, context } = parts;
   const now = context.clock.now();
   const since = options.since ?? now - DEFAULT_WINDOW_MS;
-  const accounts = name === undefined ? await store.listAccounts() : [await accountOf(name, store)];
+  const accounts = name === undefined ? await store.listAccounts() : [await mustFind(name, store)];
   for (const account of accounts) warnOfUnknownTier(account, config, context);
   const only = name === undefined ? undefined : accounts[0]?.id;
   const isForPeople = options.json !== true && options.csv !== true;
   const zone = options.local ? LOCAL : zoneOf(context);
   const dayOf = options.local || (isForPeople && zone === LOCAL) ? localDayOf : undefined;
   const describe = await readUsage({ since, now, by: options.by, only, dayOf }, store);
-  return { accounts, describe: (account) => describe(account, limitOf(account.tier, config.tiers)), zone };
+  const standings = await standingsOf(accounts, { store, config, now, only });
+  return {
+    accounts,
+    describe(account) {
+      const tier = tierNamed(account.tier, config.tiers);
+      const read = standings.get(account.id);
+      const usage = describe(account, tier.perHour, hourlyGrant(read ?? []));
+      return { ...usage, standings: read ?? hourlyStanding(tier, usage.used, Date.parse(usage.resets_at)) };
+    },
+    zone,
+  };
+}
+
+/** Of the accounts with limits beyond requests an hour, and of those with grants. */
+async function standingsOf(
+  accounts: readonly Account[],
+  {
+    store,
+    config: { tiers },
+    now,
+    only,
+  }: { store: StoreReader; config: Config; now: number; only: number | undefined },
+) {
+  const granted = new Set((await store.listGrants(only, now)).map(({ accountId }) => accountId));
+  const read = accounts.filter(({ id, tier }) => granted.has(id) || tierNamed(tier, tiers).held);
+  const found = await readLimits(read, tiers, store, now);
+  return new Map(found.map(({ account, standings }) => [account.id, standings]));
 }
 
 /** The start of the day of this machine that a time belongs to. */
@@ -145,19 +177,4 @@ async function watchUsage(parts: Parts): Promise<void> {
     clearInterval(alive);
     stdout.write(LEAVE);
   }
-}
-
-function warnOfUnknownTier(account: Account, config: Config, context: Context): void {
-  if (config.tiers.has(account.tier)) return;
-  const { name, tier } = account;
-  say(
-    context.stderr,
-    `warning: tier ${clean(tier)} of account ${clean(name)} is not in the configuration: the limit of tier free applies`,
-  );
-}
-
-async function accountOf(name: string, store: StoreReader): Promise<Account> {
-  const account = await store.findAccount(name);
-  if (account === undefined) throw await unknownAccount(store, name);
-  return account;
 }
