@@ -17,7 +17,7 @@ import { call } from '../control/client.ts';
 import type { Lesson } from '../routing/state/lessons.ts';
 import { snakeCase } from '../snake-case.ts';
 import type { Context } from './context.ts';
-import { runningGateways } from './running.ts';
+import { findRunning } from './running.ts';
 import { say } from './ui/lines.ts';
 import { clean } from './ui/style.ts';
 import { readConfig, readProviders, sayRead } from './read-config.ts';
@@ -158,7 +158,7 @@ export async function readStates(command: Command, context: Context): Promise<St
 
 /** What the gateways that run with this configuration have learnt from refusals; nothing where none runs or answers. */
 export async function readLessons(command: Command, context: Context): Promise<readonly Lesson[]> {
-  const gateways = await runningGateways(await readConfig(command, context), context);
+  const { all: gateways } = await findRunning(await readConfig(command, context), context);
   const found = await Promise.all(
     gateways.map((gateway) => call(gateway, 'GET', '/lessons').catch(() => [])),
   );

@@ -2,7 +2,7 @@
 import { realpathSync } from 'node:fs';
 import path from 'node:path';
 import type { Config } from '../config/config.ts';
-import type { Found, RunningGateway } from '../control/client.ts';
+import type { RunningGateway } from '../control/client.ts';
 import type { Environment } from '../environment.ts';
 import { CliError } from '../cli-error.ts';
 import type { Context } from './context.ts';
@@ -16,39 +16,71 @@ export async function dataFolderOf({ database }: Config, env: Environment): Prom
   return path.dirname(defaultPaths(env).database);
 }
 
-/** Oldest first, those of `gateway run` too. Those on another database in the same folder are left out. */
-export async function runningGateways(config: Config, context: Context): Promise<RunningGateway[]> {
-  return (await lookUpGateways(config, context, { ofTools: true })).running;
+/** The gateways that run on a database. Both lists have the oldest first. */
+export interface RunningGateways {
+  all: RunningGateway[];
+  /** Without those of `gateway run`, which end with their tool. */
+  own: RunningGateway[];
+  /** The pids of gateways that do not answer: they may be on another database of the same folder. */
+  silent: number[];
 }
 
-/** Also those that do not answer. `ofTools`: those of `gateway run`, which end with their tool. */
-export async function lookUpGateways(
-  config: Config,
-  { env }: Context,
-  { ofTools = false } = {},
-): Promise<Found> {
+export async function findRunning(config: Config, { env }: Context): Promise<RunningGateways> {
   const { findGateways } = await import('../control/client.ts');
   const { running, silent } = await findGateways(await dataFolderOf(config, env), env);
   const database = nameOf(config.database);
-  return {
-    running: running
-      .filter(({ status }) => nameOf(status.database) === database)
-      .filter(({ status }) => ofTools || status.tool === undefined)
-      .sort((a, b) => a.status.since.localeCompare(b.status.since)),
-    silent,
-  };
+  const all = running
+    .filter(({ status }) => nameOf(status.database) === database)
+    .sort((a, b) => a.status.since.localeCompare(b.status.since));
+  return { all, own: all.filter(({ status }) => status.tool === undefined), silent };
 }
 
-/** The one that runs, or the newest of several. Rejects with the next step if none runs. */
-export async function runningGateway(
+/** For commands that look at a gateway: of several the newest. `port`: the one that listens there. */
+export async function newestGateway(
   config: Config,
   context: Context,
-  options?: { ofTools: boolean },
+  { port, ofTools = false }: { port?: number | undefined; ofTools?: boolean } = {},
 ): Promise<RunningGateway> {
-  const { running, silent } = await lookUpGateways(config, context, options);
-  const newest = running.at(-1);
-  if (newest === undefined) throw noneRuns(config, silent);
-  return newest;
+  const found = await findRunning(config, context);
+  const gateways = ofTools ? found.all : found.own;
+  const chosen = port === undefined ? gateways.at(-1) : gateways.find((each) => listensOn(each, port));
+  if (chosen !== undefined) return chosen;
+  if (gateways.length === 0) throw noneRuns(config, found);
+  const ports = gateways.flatMap(({ status }) => status.urls.slice(0, 1).map(portOf));
+  throw new CliError(
+    `no gateway on this database listens on port ${port}; ports in use: ${ports.join(', ')}`,
+  );
+}
+
+/** For commands that end or change a gateway: of several it must be named, as `command` says. */
+export async function onlyGateway(
+  { pid, port, command }: { pid: number | undefined; port: number | undefined; command: string },
+  config: Config,
+  context: Context,
+): Promise<RunningGateway> {
+  const found = await findRunning(config, context);
+  const { own } = found;
+  const fitting = own.filter(
+    (gateway) =>
+      (pid === undefined || gateway.status.pid === pid) && (port === undefined || listensOn(gateway, port)),
+  );
+  const [first, ...others] = fitting;
+  if (first !== undefined && others.length === 0) return first;
+  if (own.length === 0) throw noneToChange(config, found);
+  const listed = (first === undefined ? own : fitting).map(shortNameOf).join(', ');
+  throw new CliError(
+    first === undefined
+      ? `no gateway has this pid or port; there ${own.length === 1 ? 'is' : 'are'} ${listed}`
+      : `${fitting.length} gateways run: ${listed}; name one: gateway ${command} PID`,
+  );
+}
+
+export function listensOn({ status }: RunningGateway, port: number): boolean {
+  return status.urls.some((url) => portOf(url) === port);
+}
+
+function shortNameOf({ status: { pid, urls } }: RunningGateway): string {
+  return `pid ${pid} on port ${portOf(urls[0] ?? '') ?? '?'}`;
 }
 
 /** Where a client on this machine finds a gateway. */
@@ -63,8 +95,8 @@ interface Serving {
 export async function servingGateway(config: Config, context: Context): Promise<Serving | undefined> {
   const { networkName } = await import('../control/place.ts');
   const network = networkName();
-  const { running } = await lookUpGateways(config, context);
-  const [best] = running
+  const { own } = await findRunning(config, context);
+  const [best] = own
     .filter(({ status }) => status.state !== 'stopping')
     // Of another container, its addresses would lead to another program here.
     .filter(({ status }) => (status.network ?? network) === network)
@@ -76,7 +108,7 @@ export async function servingGateway(config: Config, context: Context): Promise<
   return best?.gateway;
 }
 
-export function portOf(url: string): number | undefined {
+function portOf(url: string): number | undefined {
   const port = /:(\d+)$/.exec(url)?.[1];
   return port === undefined ? undefined : Number(port);
 }
@@ -103,14 +135,14 @@ function urlToUse(urls: readonly string[]): string | undefined {
   return here.find((url) => url.startsWith('http://127.0.0.1:')) ?? here[0];
 }
 
-export function noneRuns(config: Config, silent: readonly number[]): CliError {
-  return noneToChange(config, { running: [], silent }, 'start one: gateway serve');
+export function noneRuns(config: Config, { silent }: Pick<RunningGateways, 'silent'>): CliError {
+  return noneToChange(config, { all: [], silent }, 'start one: gateway serve');
 }
 
-/** For commands that end or change a running gateway: whoever wants that needs no new one. `running`: those of tools alone. */
-export function noneToChange(
+/** Whoever ends or changes a running gateway needs no new one. `all`: those of tools. */
+function noneToChange(
   config: Config,
-  { running, silent }: { running: readonly RunningGateway[]; silent: readonly number[] },
+  { all, silent }: Pick<RunningGateways, 'all' | 'silent'>,
   next?: string,
 ): CliError {
   const [pid] = silent;
@@ -119,7 +151,7 @@ export function noneToChange(
     return new CliError(
       `the gateway with pid ${pid} on ${database} does not answer: it is stopped or busy; end it: kill -9 ${pid}`,
     );
-  const ofTools = running.map(({ status: { tool = '', pid } }) => `gateway run ${tool} (pid ${pid})`);
+  const ofTools = all.map(({ status: { tool = '', pid } }) => `gateway run ${tool} (pid ${pid})`);
   if (ofTools.length > 0)
     return new CliError(
       `no gateway of its own runs on ${database}, only that of ${ofTools.join(' and of ')}: it ends with its tool`,

@@ -23,7 +23,7 @@ export class SilenceError extends Error {
 /** A busy gateway answers late, a stopped process (SIGSTOP) never. */
 const ANSWER_MS = 2000;
 
-export interface Found {
+interface Found {
   running: RunningGateway[];
   /** The pids of gateways that have a socket and do not answer: stopped, or busy. */
   silent: number[];

@@ -9,7 +9,7 @@ import type { RunningGateway } from '../../control/client.ts';
 import { CliError } from '../../cli-error.ts';
 import { type Context } from '../context.ts';
 import { openConnections, type Connections } from '../../tools/connections.ts';
-import { lookUpGateways } from '../running.ts';
+import { findRunning } from '../running.ts';
 import { say } from '../ui/lines.ts';
 import { clean, printJson, printLines, shellWord } from '../ui/style.ts';
 import { readValidConfig } from '../read-config.ts';
@@ -68,16 +68,16 @@ async function look(config: Config, context: Context): Promise<Left> {
   const paths = defaultPaths(context.env);
   const folders = [path.dirname(paths.config), path.dirname(paths.database), paths.log];
   const connections = openConnections(path.join(path.dirname(paths.database), 'connect'));
-  const { running, silent } = await lookUpGateways(config, context, { ofTools: true });
+  const { all, own, silent } = await findRunning(config, context);
   const inside = folders.some((folder) => config.database.startsWith(folder + path.sep));
   return {
     connections,
     tools: connections.tools(),
     service: await serviceLeft(context),
-    gateways: running.filter(({ status }) => status.tool === undefined),
+    gateways: own,
     users: [
       ...silent,
-      ...running.filter(({ status }) => status.tool !== undefined).map(({ status }) => status.pid),
+      ...all.filter(({ status }) => status.tool !== undefined).map(({ status }) => status.pid),
     ],
     folders: [...new Set(folders)].filter((folder) => existsSync(folder)),
     elsewhere: inside ? undefined : shownDatabase(config.database),

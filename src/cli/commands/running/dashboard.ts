@@ -8,7 +8,7 @@ import type { Command } from 'commander';
 import type { Config } from '../../../config/config.ts';
 import type { RunningGateway } from '../../../control/client.ts';
 import type { Context } from '../../context.ts';
-import { lookUpGateways, runningGateway } from '../../running.ts';
+import { findRunning, newestGateway } from '../../running.ts';
 import { say } from '../../ui/lines.ts';
 import { printJson, printLines } from '../../ui/style.ts';
 import { readConfig, sayRead } from '../../read-config.ts';
@@ -51,13 +51,13 @@ async function dashboardCommand(options: Options, command: Command, context: Con
 }
 
 async function findOrStart(config: Config, command: Command, context: Context): Promise<RunningGateway> {
-  const { running, silent } = await lookUpGateways(config, context);
-  if (running.length === 0 && silent.length === 0) {
+  const { own, silent } = await findRunning(config, context);
+  if (own.length === 0 && silent.length === 0) {
     const { serveInBackground } = await import('./serving/background.ts');
     // The link alone is the result: `$(gateway dashboard)` is a URL, whether a gateway ran before or not.
     await serveInBackground(config, command, { ...context, stdout: context.stderr });
   }
-  return runningGateway(config, context);
+  return newestGateway(config, context);
 }
 
 /** A browser that runs already has read the file by then. */

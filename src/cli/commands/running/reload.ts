@@ -10,7 +10,8 @@ import { type Context } from '../../context.ts';
 import { say } from '../../ui/lines.ts';
 import { clean, formatDuration, printJson } from '../../ui/style.ts';
 import { readConfig, sayRead } from '../../read-config.ts';
-import { choose, parsePid } from './stop.ts';
+import { onlyGateway } from '../../running.ts';
+import { parsePid } from './stop.ts';
 
 interface Options {
   port?: number;
@@ -47,7 +48,7 @@ async function reloadCommand(
 ): Promise<void> {
   const config = await readConfig(command, context);
   await sayRead(context, config, { database: true });
-  const gateway = await choose({ pid, port: options.port, command: 'reload' }, config, context);
+  const gateway = await onlyGateway({ pid, port: options.port, command: 'reload' }, config, context);
   const status = await replaced(gateway, options.timeout ?? TIMEOUT_MS);
   const workers = status.workers ?? [];
   if (options.json) {

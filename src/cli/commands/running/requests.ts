@@ -9,7 +9,7 @@ import type { RequestQuery } from '../../../store/store.ts';
 import { parseLimit, parseSince } from '../../args/values.ts';
 import { CliError } from '../../../cli-error.ts';
 import { type Context } from '../../context.ts';
-import { runningGateways } from '../../running.ts';
+import { findRunning } from '../../running.ts';
 import { say } from '../../ui/lines.ts';
 import { createStyle, printJson, printLines, widthOf, zoneOf } from '../../ui/style.ts';
 import type { RequestOptions } from './follow.ts';
@@ -54,7 +54,7 @@ async function showLast(
   context: Context,
 ): Promise<void> {
   const query = await queryOf(options, store);
-  const gateways = options.errors || options.follow ? await runningGateways(config, context) : [];
+  const gateways = options.errors || options.follow ? (await findRunning(config, context)).all : [];
   const stored = (await store.listRequests(query)).map(requestJson);
   const refused = options.errors ? await refusedBy(gateways, options) : [];
   const rows = newestLast(stored, refused).slice(-options.limit);
@@ -178,13 +178,13 @@ async function find(
   });
   if (stored.length > 0) return stored.map(requestJson);
   const { readRecent } = await import('./follow.ts');
-  const recent = await Promise.all((await runningGateways(config, context)).map(readRecent));
+  const recent = await Promise.all((await findRunning(config, context)).all.map(readRecent));
   return recent.flatMap(({ refused }) => refused).filter((request) => request.id?.startsWith(prefix));
 }
 
 async function noneFound(text: string, config: Config, context: Context): Promise<CliError> {
   const { readRecent } = await import('./follow.ts');
-  const recent = await Promise.all((await runningGateways(config, context)).map(readRecent));
+  const recent = await Promise.all((await findRunning(config, context)).all.map(readRecent));
   const prefix = readRequestId(text.trim())?.prefix;
   const underWay = recent.flatMap(({ under_way: ids }) => ids);
   if (prefix !== undefined && underWay.some((id) => id.startsWith(prefix)))

@@ -11,7 +11,7 @@ import type { Environment } from '../../../environment.ts';
 import { CliError } from '../../../cli-error.ts';
 import { type Context, type GlobalOptions } from '../../context.ts';
 import { parseWorkers, plainPath } from '../../args/values.ts';
-import { lookUpGateways } from '../../running.ts';
+import { findRunning } from '../../running.ts';
 import { say } from '../../ui/lines.ts';
 import { clean, printJson, printLines, shellWord } from '../../ui/style.ts';
 import { readConfig } from '../../read-config.ts';
@@ -142,7 +142,7 @@ async function showStatus(options: Options, command: Command, context: Context):
     installed: present !== undefined,
     changed: present !== undefined && !isUnchanged(present),
     enabled: enabledLink === undefined ? null : exists(enabledLink),
-    running: (await lookUpGateways(config, context)).running.map(({ status: { pid } }) => pid),
+    running: (await findRunning(config, context)).own.map(({ status: { pid } }) => pid),
   };
   if (options.json) printJson(context, state);
   else {

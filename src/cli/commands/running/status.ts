@@ -7,7 +7,7 @@ import type { GatewayStatus, WorkerStatus } from '../../../control/calls.ts';
 import { plural } from '../../../plural.ts';
 import { StoreError, type TargetHealth, type KeyStore, type AdmissionStore } from '../../../store/store.ts';
 import type { Context } from '../../context.ts';
-import { lookUpGateways, noneRuns } from '../../running.ts';
+import { findRunning, noneRuns } from '../../running.ts';
 import { say } from '../../ui/lines.ts';
 import {
   clean,
@@ -58,17 +58,17 @@ export function defineStatus(status: Command, context: Context): void {
 async function statusCommand(options: Options, command: Command, context: Context): Promise<void> {
   const config = await readValidConfig(command, context);
   await sayRead(context, config, { database: true });
-  const [{ running, silent }, known] = await Promise.all([
-    lookUpGateways(config, context, { ofTools: true }),
+  const [{ all, silent }, known] = await Promise.all([
+    findRunning(config, context),
     readDatabase(config, context),
   ]);
-  const gateways = running.map(({ status }) => status);
+  const gateways = all.map(({ status }) => status);
   if (options.json) printJson(context, toJson(gateways, known, context));
   else {
     const style = await createStyle(context.stdout, context.env);
     printLines(context.stdout, linesOf(gateways, known, { context, style }));
   }
-  if (gateways.length === 0) throw noneRuns(config, silent);
+  if (gateways.length === 0) throw noneRuns(config, { silent });
   for (const pid of silent) say(context.stderr, `the gateway with pid ${pid} does not answer`);
 }
 

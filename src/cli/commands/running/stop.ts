@@ -1,14 +1,13 @@
 // `gateway stop`: asks the running gateway to end after its requests, and waits until its process is gone.
 import { InvalidArgumentError, type Command } from 'commander';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Config } from '../../../config/config.ts';
 import type { RunningGateway } from '../../../control/client.ts';
 import { isoTime } from '../../../clock.ts';
 import { plural } from '../../../plural.ts';
 import { parseGrace, parsePort } from '../../args/values.ts';
 import { CliError } from '../../../cli-error.ts';
 import { type Context } from '../../context.ts';
-import { lookUpGateways, noneToChange, portOf } from '../../running.ts';
+import { onlyGateway } from '../../running.ts';
 import { say } from '../../ui/lines.ts';
 import { formatDuration, printJson } from '../../ui/style.ts';
 import { readValidConfig, sayRead } from '../../read-config.ts';
@@ -53,7 +52,7 @@ async function stopCommand(
 ): Promise<void> {
   const config = await readValidConfig(command, context);
   await sayRead(context, config, { database: true });
-  const gateway = await choose({ pid, port: options.port, command: 'stop' }, config, context);
+  const gateway = await onlyGateway({ pid, port: options.port, command: 'stop' }, config, context);
   const { call } = await import('../../../control/client.ts');
   await call(gateway, 'POST', '/stop');
   const { pid: ended, requests_in_flight: requests, grace_ms: grace } = gateway.status;
@@ -67,34 +66,6 @@ async function stopCommand(
   if (!(await isGoneWithin(gateway, timeout))) throw await stillThere(gateway, timeout);
   if (options.json) printJson(context, { pid: ended, stopped_at: isoTime(context.clock.now()) });
   else say(context.stdout, `the gateway with pid ${ended} has stopped`);
-}
-
-/** `command`: how to name one of several. */
-export async function choose(
-  { pid, port, command }: { pid: number | undefined; port: number | undefined; command: string },
-  config: Config,
-  context: Context,
-): Promise<RunningGateway> {
-  const found = await lookUpGateways(config, context, { ofTools: true });
-  const running = found.running.filter(({ status }) => status.tool === undefined);
-  const fitting = running.filter(
-    ({ status }) =>
-      (pid === undefined || status.pid === pid) &&
-      (port === undefined || status.urls.some((url) => portOf(url) === port)),
-  );
-  const [first, ...others] = fitting;
-  if (first !== undefined && others.length === 0) return first;
-  if (running.length === 0) throw noneToChange(config, found);
-  const listed = (first === undefined ? running : fitting).map(nameOf).join(', ');
-  throw new CliError(
-    first === undefined
-      ? `no gateway has this pid or port; there ${running.length === 1 ? 'is' : 'are'} ${listed}`
-      : `${fitting.length} gateways run: ${listed}; name one: gateway ${command} PID`,
-  );
-}
-
-function nameOf({ status: { pid, urls } }: RunningGateway): string {
-  return `pid ${pid} on port ${portOf(urls[0] ?? '') ?? '?'}`;
 }
 
 export async function isGoneWithin(gateway: RunningGateway, ms: number): Promise<boolean> {

@@ -8,7 +8,7 @@ import type { StoreReader } from '../../../store/reader.ts';
 import { parsePort } from '../../args/values.ts';
 import { CliError } from '../../../cli-error.ts';
 import { type Context } from '../../context.ts';
-import { lookUpGateways, noneRuns, portOf, runningGateway } from '../../running.ts';
+import { newestGateway } from '../../running.ts';
 import { createStyle, printJson, printLines, widthOf, zoneOf, type Style } from '../../ui/style.ts';
 import type { AccountHour, TopData } from '../../ui/top-view.ts';
 import { withReadStore } from '../../database.ts';
@@ -28,7 +28,7 @@ export function defineTop(top: Command, context: Context): void {
     .addHelpText('after', '\nExamples:\n  gateway top\n  gateway top --once --json')
     .action(async (options: Options, command: Command) =>
       withReadStore(command, context, async (store, config) => {
-        const gateway = await chosen(options.port, config, context);
+        const gateway = await newestGateway(config, context, { port: options.port, ofTools: true });
         const once = options.once === true || options.json === true || !isScreen(context);
         if (once) await printOnce(gateway, options, { store, config, context });
         else await runScreen(gateway, { store, config, context });
@@ -44,18 +44,6 @@ interface Parts {
 
 function isScreen({ stdout, env }: Context): boolean {
   return stdout.isTTY === true && env['TERM'] !== 'dumb';
-}
-
-async function chosen(port: number | undefined, config: Config, context: Context): Promise<RunningGateway> {
-  if (port === undefined) return runningGateway(config, context, { ofTools: true });
-  const { running: gateways, silent } = await lookUpGateways(config, context, { ofTools: true });
-  if (gateways.length === 0) throw noneRuns(config, silent);
-  const found = gateways.find(({ status }) => status.urls.some((url) => portOf(url) === port));
-  if (found !== undefined) return found;
-  const ports = gateways.flatMap(({ status }) => status.urls.slice(0, 1).map(portOf));
-  throw new CliError(
-    `no gateway on this database listens on port ${port}; ports in use: ${ports.join(', ')}`,
-  );
 }
 
 async function printOnce(gateway: RunningGateway, { json }: Options, parts: Parts): Promise<void> {

@@ -8,7 +8,7 @@ import type { Config } from '../../../../config/config.ts';
 import { CliError } from '../../../../cli-error.ts';
 import { ProgramEnd, type Context } from '../../../context.ts';
 import { sayUsed } from '../../../ui/consent.ts';
-import { lookUpGateways } from '../../../running.ts';
+import { findRunning } from '../../../running.ts';
 import type { Served } from '../../../../app/parts.ts';
 import { errorLines, say } from '../../../ui/lines.ts';
 import { clean } from '../../../ui/style.ts';
@@ -90,8 +90,8 @@ export async function serveInBackground(config: Config, command: Command, contex
 }
 
 async function refuseSecond(config: Config, context: Context): Promise<void> {
-  const { running } = await lookUpGateways(config, context);
-  const [first] = running;
+  const { own } = await findRunning(config, context);
+  const [first] = own;
   if (first === undefined) return;
   const { pid, urls } = first.status;
   const database = shownDatabase(config.database);

@@ -9,7 +9,7 @@ import type { KeyStore } from '../../../../store/store.ts';
 import { CliError } from '../../../../cli-error.ts';
 import { LOCAL_ACCOUNT, LOCAL_TIER, type Context } from '../../../context.ts';
 import { sayUsed, usedFile } from '../../../ui/consent.ts';
-import { runningGateways } from '../../../running.ts';
+import { findRunning, listensOn } from '../../../running.ts';
 import type { Served } from '../../../../app/parts.ts';
 import { say } from '../../../ui/lines.ts';
 import { clean, formatDuration, isInteractive } from '../../../ui/style.ts';
@@ -191,6 +191,6 @@ export async function listenFailure(error: unknown, config: Config, context: Con
 
 /** The pid of the gateway on the same database that listens on a port. */
 async function gatewayOn(port: number, config: Config, context: Context): Promise<number | undefined> {
-  const running = await runningGateways(config, context).catch(() => []);
-  return running.find(({ status }) => status.urls.some((url) => url.endsWith(`:${port}`)))?.status.pid;
+  const { all } = await findRunning(config, context).catch(() => ({ all: [] }));
+  return all.find((gateway) => listensOn(gateway, port))?.status.pid;
 }
