@@ -140,7 +140,7 @@ export function noneRuns(config: Config, { silent }: Pick<RunningGateways, 'sile
 }
 
 /** Whoever ends or changes a running gateway needs no new one. `all`: those of tools. */
-function noneToChange(
+export function noneToChange(
   config: Config,
   { all, silent }: Pick<RunningGateways, 'all' | 'silent'>,
   next?: string,

@@ -7,7 +7,7 @@ import { plural } from '../../../plural.ts';
 import { auditedChange } from '../../audited.ts';
 import type { Context } from '../../context.ts';
 import { withStore } from '../../database.ts';
-import { lookUpGateways, noneToChange } from '../../running.ts';
+import { findRunning, noneToChange } from '../../running.ts';
 import { say } from '../../ui/lines.ts';
 import { clean, printJson, printLines } from '../../ui/style.ts';
 
@@ -41,14 +41,14 @@ async function resetTargets(
 ): Promise<void> {
   const { mergeResets } = await import('../../../routing/state/reset.ts');
   await withStore(command, context, async (store, config) => {
-    const { running, silent } = await lookUpGateways(config, context, { ofTools: true });
-    if (running.length === 0) throw noneToChange(config, { running, silent });
+    const { all, silent } = await findRunning(config, context);
+    if (all.length === 0) throw noneToChange(config, { all, silent });
     for (const pid of silent)
       say(context.stderr, `the gateway with pid ${pid} does not answer: it is as it was`);
     const { targets, unknown } = await auditedChange(store, context, {
       action: 'resetTargets',
       detail: target === undefined ? {} : { target },
-      change: async () => mergeResets(await Promise.all(running.map((gateway) => ask(gateway, target)))),
+      change: async () => mergeResets(await Promise.all(all.map((gateway) => ask(gateway, target)))),
       statusOf: (reply) => (reply.unknown === undefined ? 200 : 404),
     });
     if (unknown !== undefined) throw new CliError(clean(unknown));
