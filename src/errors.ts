@@ -1,4 +1,6 @@
 // Every failure that a client can see, as closed kinds. Each protocol writes them in its own shape from a table over ErrorKind.
+import type { Period } from './calendar.ts';
+import type { LimitState } from './limit-state.ts';
 
 /** A failure of the gateway's own. Its kind fixes its status (see STATUS; docs/http.md lists them for clients). */
 export type ErrorKind =
@@ -71,6 +73,10 @@ export interface ErrorOptions {
   admission?: Admission;
   /** With `rate_limited`: when the limit that is used up begins anew, in milliseconds since the epoch. */
   resetsAt?: number;
+  /** The period of that limit. */
+  per?: Period;
+  /** With `rate_limited`: how all limits of the account stand. */
+  limits?: readonly LimitState[];
   /** With `rate_limited`: no limit is used up; requests under way hold what is left. */
   held?: true;
   cause?: unknown;

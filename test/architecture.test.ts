@@ -20,6 +20,7 @@ const ROOT = [
   'clock',
   'calendar',
   'tier',
+  'limit-state',
   'ids',
   'cancellation',
   'descriptors',
@@ -38,7 +39,7 @@ const FLOOR_5 = [...FLOOR_3, 'gateway', 'observe', 'server', 'admin', 'sim'];
 
 /** Folders of `src`, or its own files, and what they may import besides themselves. */
 const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
-  errors: [],
+  errors: ['calendar', 'limit-state'],
   failures: ['errors'],
   'cli-error': [],
   environment: [],
@@ -50,6 +51,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   clock: [],
   calendar: ['clock'],
   tier: ['calendar'],
+  'limit-state': ['calendar', 'tier'],
   ids: [],
   cancellation: [],
   descriptors: [],

@@ -16,9 +16,10 @@ export interface Held {
   standings: Standing[];
 }
 
-/** `held`: the account has limits beyond requests an hour. */
+/** `held`: the account has limits beyond requests an hour. `native`: the client shows limits (`Key.native`). */
 export interface Admitted extends Admission {
   held?: Held;
+  native: boolean;
 }
 
 type Stores = Pick<AdmissionStore, 'admit'> & Pick<HoldStore, 'hold'>;
@@ -50,8 +51,12 @@ export async function admit(
   }
   switch (count.outcome) {
     case 'admitted':
-      if (count.standings === undefined) return plainHour(tier, count);
-      return { ...hourOf(count), held: { number: count.hold, standings: count.standings } };
+      if (count.standings === undefined) return { ...plainHour(tier, count), native: key.native };
+      return {
+        ...hourOf(count),
+        held: { number: count.hold, standings: count.standings },
+        native: key.native,
+      };
     case 'full':
       if (count.standings === undefined) throw hourRefusal(key, plainHour(tier, count), count.now);
       throw limitRefusal(key, hourOf(count), count);

@@ -1,6 +1,8 @@
 // What a refused request is told: which limit is used up, how much of it, when that ends, and what to do.
+import type { Period } from '../calendar.ts';
 import { type Admission, GatewayError, LONG_WAIT_S } from '../errors.ts';
 import { plural } from '../plural.ts';
+import type { LimitState } from '../limit-state.ts';
 import { hasRoom, type Standing } from '../store/holds/holds.ts';
 import type { Key } from '../store/store.ts';
 import { amountText, countedText, type LimitKind } from '../tier.ts';
@@ -12,7 +14,11 @@ const HELD_WAIT_S = 3;
 export function hourRefusal(key: Key, admission: Admission, now: number): GatewayError {
   const { limit, used, resetsAt } = admission;
   const spent = `used ${used} of ${plural(limit, 'request')} of this hour`;
-  return usedUp(key, { spent, kind: 'requests', per: 'hour', resetsAt, now }, admission);
+  return usedUp(
+    key,
+    { spent, kind: 'requests', per: 'hour', resetsAt, now, limits: [hourState(admission)] },
+    admission,
+  );
 }
 
 /** Some limit has no room. Of several, the one that lasts longest counts; what is only held ends soon. */
@@ -27,7 +33,9 @@ export function limitRefusal(
     .sort((a, b) => b.resetsAt - a.resetsAt);
   if (first !== undefined) {
     const { kind, per } = first.limit;
-    return usedUp(key, { spent: spentText(first), kind, per, resetsAt: first.resetsAt, now }, admission);
+    const { resetsAt } = first;
+    const limits = standings.map(stateOf);
+    return usedUp(key, { spent: spentText(first), kind, per, resetsAt, now, limits }, admission);
   }
   const [held] = full;
   const what = held === undefined ? '' : `: it has ${spentText(held)}`;
@@ -49,14 +57,15 @@ function spentText({ limit: { kind, per, most }, spent, granted }: Standing): st
 interface UsedUp {
   spent: string;
   kind: LimitKind;
-  per: string;
+  per: Period;
   resetsAt: number;
   now: number;
+  limits: readonly LimitState[];
 }
 
 function usedUp(
   { account, tier }: Key,
-  { spent, kind, per, resetsAt, now }: UsedUp,
+  { spent, kind, per, resetsAt, now, limits }: UsedUp,
   admission: Admission,
 ): GatewayError {
   const retryAfter = Math.max(1, Math.ceil((resetsAt - now) / 1000));
@@ -69,8 +78,32 @@ function usedUp(
     retryAfter,
     ...(retryAfter > LONG_WAIT_S && { shouldRetry: false }),
     resetsAt,
+    per,
+    limits,
     ...hourly(admission),
   });
+}
+
+export const stateOf = ({ limit: { kind, per, most }, spent, granted, resetsAt }: Standing): LimitState => ({
+  kind,
+  per,
+  spent,
+  most: most + granted,
+  resetsAt,
+});
+
+const hourState = ({ limit: most, used: spent, resetsAt }: Admission): LimitState => ({
+  kind: 'requests',
+  per: 'hour',
+  spent,
+  most,
+  resetsAt,
+});
+
+/** How the limits of an account stand after its request was admitted. */
+export function limitStates(admission: Admission, standings: readonly Standing[] | undefined): LimitState[] {
+  if (standings !== undefined) return standings.map(stateOf);
+  return admission.limit === Infinity ? [] : [hourState(admission)];
 }
 
 /** Without a limit of requests an hour, the protocols' headers for it are not sent. */

@@ -229,20 +229,23 @@ function errorHeaders(error: GatewayError, protocol: Protocol, clock: Clock): He
   const { options, status } = error;
   const headers: HeaderList = [];
   const { retryAfter, allow, admission } = options;
+  const head = protocol.client.errorHead?.(error) ?? {};
   // No target was contacted, unless the error tells how many.
   const { attempts = status === 502 || status === 503 ? 0 : undefined } = options;
   if (retryAfter !== undefined) {
     // Our own limits say how long they last.
     const seconds = error.kind === 'rate_limited' ? retryAfter : Math.min(retryAfter, LONGEST_WAIT_S);
-    const { retryAfter: unit } = protocol.client.errorHead?.(error) ?? {};
+    const { retryAfter: unit } = head;
     if (unit !== 'milliseconds') headers.push('retry-after', String(seconds));
     if (unit === 'milliseconds' || retryAfter < SHORT_WAIT_S)
       headers.push('retry-after-ms', String(seconds * 1000));
   }
-  if (options.shouldRetry === false || FINAL.has(error.kind)) headers.push('x-should-retry', 'false');
+  if (options.shouldRetry === false || FINAL.has(error.kind) || head.isFinal === true)
+    headers.push('x-should-retry', 'false');
   if (allow !== undefined) headers.push('allow', allow);
   if (attempts !== undefined) headers.push('x-gateway-attempts', String(attempts));
   if (admission !== undefined) headers.push(...protocol.client.limitHeaders(admission, clock.now()));
+  if (head.headers !== undefined) headers.push(...head.headers);
   return headers;
 }
 

@@ -10,6 +10,7 @@ import type { Protocol } from '../protocols/interface/protocol.ts';
 import { pathReader, servedPath, type Endpoint, type PathValues } from '../protocols/interface/endpoint.ts';
 import { allProtocols } from '../protocols/registry.ts';
 import { health, metrics, probe, listModels, showModel, showUsage } from './routes.ts';
+import { showScreenUsage, type ScreenUsage } from './native-routes.ts';
 import { removeStored, showStored } from './stored-routes.ts';
 import { isIP } from 'node:net';
 import { isLoopback } from '../loopback.ts';
@@ -25,6 +26,7 @@ export type Route =
   /** `id`: from the path, decoded. */
   | { name: 'model'; id: string }
   | { name: 'models' | 'usage' | 'health' | 'metrics' | 'probe' }
+  | { name: 'screen_usage'; usage: ScreenUsage }
   /** A path of the site, which answers it by itself. */
   | { name: 'site' };
 
@@ -45,6 +47,11 @@ const PATHS: ReadonlyMap<string, Methods> = new Map([
   ),
   ['/v1/models', reads({ name: 'models' })],
   ['/v1/usage', reads({ name: 'usage' })],
+  ...allProtocols.flatMap(({ client: { screen } }) =>
+    screen?.usage === undefined
+      ? []
+      : [[screen.usage.path, reads({ name: 'screen_usage', usage: screen.usage })] as const],
+  ),
   [HEALTH, reads({ name: 'health' })],
   [METRICS_PATH, reads({ name: 'metrics' })],
   ['/', reads({ name: 'probe' })],
@@ -152,6 +159,8 @@ export function answer(
       return listModels(exchange, deps);
     case 'usage':
       return showUsage(exchange, deps);
+    case 'screen_usage':
+      return showScreenUsage(exchange, deps, route.usage);
     case 'model':
       return showModel(exchange, deps, route.id);
     case 'health':

@@ -39,6 +39,7 @@ export interface KeyOptions {
   permissions?: Permission[];
   models?: string[] | null;
   expiresAt?: number | null;
+  native?: boolean;
 }
 
 export interface TestGateway {

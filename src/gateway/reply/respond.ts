@@ -71,7 +71,7 @@ function write(options: RespondOptions, trace: Trace, deps: RespondDeps): Outcom
   }
   const send = (): void => {
     if (inbound.stream) {
-      exchange.sink.open(addLimits(headers, admission), noticesOf(client));
+      exchange.sink.open(addLimits(headers, admission, client), noticesOf(client));
       exchange.sink.end(text);
     } else sendWhole(text, headers, options);
   };
@@ -108,10 +108,10 @@ function settledThen(
 function sendWhole(
   body: Buffer | string,
   headers: HeaderList,
-  { admission, exchange }: RespondOptions,
+  { inbound, admission, exchange }: RespondOptions,
 ): void {
   headers.push('content-type', 'application/json');
-  exchange.sink.send(200, addLimits(headers, admission), body);
+  exchange.sink.send(200, addLimits(headers, admission, inbound.protocol.client), body);
 }
 
 /** The provider's own bytes. */
@@ -145,8 +145,9 @@ function writeStream(
     trace.message = error.message;
     return withoutKeys(writer.fail(error, exchange.requestId, deps.clock.now()));
   };
-  exchange.sink.open(addLimits(headers, admission), writer);
-  const { cutsBrokenStreams: cutsBroken } = inbound.protocol.client;
+  const { client } = inbound.protocol;
+  exchange.sink.open(addLimits(headers, admission, client), writer);
+  const { cutsBrokenStreams: cutsBroken } = client;
   const settle = hold && ((outcome: Outcome) => hold.settle(outcome, trace));
   const ended = pump({ source, writer, errorEvent, cutsBroken, exchange, trace, settle, clock: deps.clock });
   if (!inbound.storing) return ended;

@@ -1,6 +1,6 @@
 // The headers of an answer that the gateway adds: who answered, after how many attempts, and what was left out.
 import type { Admitted } from '../../accounts/admission.ts';
-import { standingsText } from '../../accounts/refusals.ts';
+import { limitStates, standingsText } from '../../accounts/refusals.ts';
 import { wellFormed } from '../../canonical/json.ts';
 import type { Clock } from '../../clock.ts';
 import { withoutKeys } from '../../ids.ts';
@@ -26,9 +26,12 @@ export function responseHeaders(
 }
 
 /** What is known of the account's limits when the head goes out: tokens and money that are settled. */
-export function addLimits(head: HeaderList, { limit, used, held }: Admitted): HeaderList {
+export function addLimits(head: HeaderList, admission: Admitted, { screen }: ClientSide): HeaderList {
+  const { limit, used, held, native } = admission;
   if (held !== undefined) head.push('x-gateway-limits', standingsText(held.standings));
   else if (limit !== Infinity) head.push('x-gateway-limits', `requests ${used}/${limit} hour`);
+  if (screen !== undefined && (native || screen.unasked))
+    head.push(...screen.headers(limitStates(admission, held?.standings)));
   return head;
 }
 

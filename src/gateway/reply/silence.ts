@@ -56,7 +56,7 @@ export function keepAliveInSilence(
     if (encoder.keepAlive !== undefined) opened = { encoder, context };
     const notices = noticesOf(client, opened?.encoder);
     const head = responseHeaders(trace.contact ?? first, trace, client, admission, clock);
-    exchange.sink.open(addLimits(head, admission), notices);
+    exchange.sink.open(addLimits(head, admission, client), notices);
     exchange.sink.write(notices.keepAlive());
   });
   return {

@@ -56,4 +56,8 @@ export interface ErrorHead {
   status?: number;
   /** The unit in which a wait is written: both, unless it is one alone. */
   retryAfter?: 'milliseconds';
+  /** Another try is of no use to this client, whatever the error says. */
+  isFinal?: true;
+  /** Further headers, names in lower case: name, value, name, value. */
+  headers?: readonly string[];
 }

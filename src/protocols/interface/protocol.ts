@@ -7,6 +7,7 @@ import type { JsonObject } from '../../canonical/json.ts';
 import type { Traits } from '../../canonical/traits.ts';
 import type { CanonicalField, ProtocolName, GenerationRequest } from '../../canonical/request.ts';
 import type { Ids } from '../../ids.ts';
+import type { LimitState, SpentMoney } from '../../limit-state.ts';
 import type { Endpoint, Generation } from './endpoint.ts';
 import type {
   EncodedRequest,
@@ -72,6 +73,20 @@ export interface ClientSide extends Pick<ProtocolOutline, 'path' | 'setup' | 'ha
   readonly keepAlive: string;
   /** This protocol's rate-limit headers, names in lower case, flat: name, value, name, value. */
   limitHeaders(admission: Admission, now: number): string[];
+  readonly screen?: LimitScreen;
+}
+
+/** How clients show the limits of an account on their own screens. */
+export interface LimitScreen {
+  /** Every client of the protocol may read the headers; else only one that bears the mark (`Key.native`). */
+  readonly unasked: boolean;
+  /** Of an answer. Names in lower case: name, value, name, value. */
+  headers(limits: readonly LimitState[]): string[];
+  /** A path at which a client asks for them, and the answer. `spent`: of money. */
+  readonly usage?: {
+    readonly path: string;
+    body(limits: readonly LimitState[], spent: SpentMoney): JsonObject;
+  };
 }
 
 /** How the frames of a stream are separated (`providers/framings.ts`). */

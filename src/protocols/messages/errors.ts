@@ -3,8 +3,10 @@
 // https://docs.claude.com/en/api/errors
 import type { ErrorKind, GatewayError, OverflowTokens, ProviderFailure } from '../../errors.ts';
 import type { JsonObject, JsonValue } from '../../canonical/json.ts';
+import type { ErrorHead } from '../interface/answer.ts';
 import { gatewayErrorOf } from '../shared/client.ts';
 import { createErrorReader, createStrayReader } from '../shared/failures/provider-error.ts';
+import { endsOnScreen, rejectedHead } from './screen/limit-headers.ts';
 
 const TYPE = {
   invalid_request: 'invalid_request_error',
@@ -44,6 +46,7 @@ function overflowMessage(message: string, tokens: OverflowTokens = {}): string {
 }
 
 function errorType(error: GatewayError): string {
+  if (endsOnScreen(error)) return 'billing_error';
   return error.status === 404 ? 'not_found_error' : TYPE[error.kind];
 }
 
@@ -54,6 +57,11 @@ export function encodeError(error: GatewayError, requestId: string): JsonObject 
   if (details !== undefined) body.details = details as JsonValue;
   if (failedGeneration !== undefined) body.failed_generation = failedGeneration;
   return { type: 'error', error: body, request_id: requestId };
+}
+
+/** Claude Code with the mark takes another 429 for an overload of the server; without it, it shows the message of each. */
+export function errorHead(error: GatewayError): ErrorHead {
+  return endsOnScreen(error) ? rejectedHead(error) : {};
 }
 
 function errorFrame(body: JsonObject): string {

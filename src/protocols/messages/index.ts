@@ -4,7 +4,7 @@ import { hints, recognizes } from './request/envelope.ts';
 import { inspectReply, rewrite, createClassifier } from './relay.ts';
 import { endpoints } from './endpoints.ts';
 import { fitHeaders, RELAY_RULES } from './relay-rules.ts';
-import { decodeError, encodeError, encodeStreamError } from './errors.ts';
+import { decodeError, encodeError, encodeStreamError, errorHead } from './errors.ts';
 import { forwardedHeaders, keyHeaders, limitHeaders, ownHeaders, outline } from './outline.ts';
 import { pauseTurn } from './pause-turn.ts';
 import { decodeReply } from './reply/decode.ts';
@@ -12,6 +12,8 @@ import { encodeReply, holds, lossesOfRewriting } from './reply/encode.ts';
 import { decodeRequest, readAsked } from './request/decode.ts';
 import { encodeRequest } from './request/encode.ts';
 import { prompt } from './request/prompt.ts';
+import { screenHeaders } from './screen/limit-headers.ts';
+import { screenUsage, USAGE_PATH } from './screen/usage.ts';
 import { createStreamDecoder } from './stream/decoder.ts';
 import { createStreamEncoder, PING } from './stream/encoder.ts';
 import { historyRules } from './request/encode-messages.ts';
@@ -39,10 +41,12 @@ const client: ClientSide = {
   holds,
   lossesOfRewriting,
   encodeError,
+  errorHead,
   encodeStreamError,
   cutsBrokenStreams: true,
   keepAlive: PING,
   limitHeaders,
+  screen: { unasked: false, headers: screenHeaders, usage: { path: USAGE_PATH, body: screenUsage } },
 };
 
 const provider: ProviderSide = {

@@ -3,6 +3,7 @@ import type { ClientSide, Protocol, ProviderSide, Relay } from '../interface/pro
 import { endpoints } from './endpoints.ts';
 import { decodeError, encodeError, encodeStreamError, errorHead } from './errors.ts';
 import { wirePath } from './fields.ts';
+import { codexHeaders } from './limit-headers.ts';
 import { forwardedHeaders, keyHeaders, limitHeaders, returnedHeaders, outline } from './outline.ts';
 import { holds, lossesOfRewriting, encodeReply } from './reply/encode.ts';
 import { decodeReply } from './reply/decode.ts';
@@ -45,6 +46,7 @@ const client: ClientSide = {
   cutsBrokenStreams: false,
   keepAlive,
   limitHeaders,
+  screen: { unasked: true, headers: codexHeaders },
 };
 
 const provider: ProviderSide = {

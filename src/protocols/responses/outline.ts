@@ -1,16 +1,15 @@
 // The headers of this protocol (the key, what a provider gets of a client, the hour of the account), and what else is known of
 // it without its code, which only requests need.
-import type { Admission } from '../../errors.ts';
 import type { ClientHeaders, ForwardedHeaders, KeyHeader, ProtocolOutline } from '../interface/outline.ts';
 import {
   API_KEY,
   BEARER,
   bearerHeaders as authHeaders,
   NOTHING_FORWARDED,
-  requestLimitHeaders,
+  requestLimitHeaders as limitHeaders,
 } from '../shared/client.ts';
 
-export { authHeaders };
+export { authHeaders, limitHeaders };
 
 export const keyHeaders: readonly KeyHeader[] = [BEARER, API_KEY];
 
@@ -31,23 +30,6 @@ export function forwardedHeaders(given: ClientHeaders): ForwardedHeaders {
     (headers ??= []).push(name, value);
   }
   return headers === undefined ? NOTHING_FORWARDED : { headers, query: '', longContext: false };
-}
-
-const HOUR_MINUTES = '60';
-
-/** As chat's, and the hour once more for Codex's status line. */
-export function limitHeaders(admission: Admission, now: number): string[] {
-  const { limit, used, resetsAt } = admission;
-  const headers = requestLimitHeaders(admission, now);
-  headers.push(
-    'x-codex-primary-used-percent',
-    String(Math.min(100, Math.round((100 * used) / Math.max(1, limit)))),
-    'x-codex-primary-window-minutes',
-    HOUR_MINUTES,
-    'x-codex-primary-reset-at',
-    String(Math.ceil(resetsAt / 1000)),
-  );
-  return headers;
 }
 
 export const outline: ProtocolOutline = {

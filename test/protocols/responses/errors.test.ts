@@ -1,3 +1,4 @@
+import type { LimitState } from '../../../src/limit-state.ts';
 import { describe, expect, test } from 'vitest';
 import { GatewayError, type ErrorKind, type ErrorOptions } from '../../../src/errors.ts';
 import { responses } from '../../../src/protocols/responses/index.ts';
@@ -63,7 +64,11 @@ describe('an error body', () => {
 
 test('limit headers carry the hour, also into the status line of Codex', () => {
   const resetsAt = 1_790_000_000_000;
-  const headers = client.limitHeaders({ limit: 8, used: 3, resetsAt }, resetsAt - 63_000);
+  const hour = { kind: 'requests', per: 'hour', spent: 3, most: 8, resetsAt } as const;
+  const headers = [
+    ...client.limitHeaders({ limit: 8, used: 3, resetsAt }, resetsAt - 63_000),
+    ...(client.screen?.headers([hour]) ?? []),
+  ];
   expect(
     Object.fromEntries(headers.map((name, at) => [name, headers[at + 1]]).filter((_, at) => at % 2 === 0)),
   ).toEqual({
@@ -74,6 +79,23 @@ test('limit headers carry the hour, also into the status line of Codex', () => {
     'x-codex-primary-window-minutes': '60',
     'x-codex-primary-reset-at': '1790000000',
   });
+});
+
+test("limits of money and tokens are in Codex's status line, the two fullest, that of the shorter window first", () => {
+  const resetsAt = 1_790_000_000_000;
+  const limit = (kind: LimitState['kind'], per: LimitState['per'], spent: number): LimitState => ({
+    ...{ kind, per, spent, most: 100, resetsAt: resetsAt + spent * 1000 },
+  });
+  const limits = [limit('cost', 'month', 81.6), limit('requests', 'hour', 3), limit('tokens', 'day', 40)];
+  expect(client.screen?.headers(limits)).toEqual([
+    ...['x-codex-primary-used-percent', '40', 'x-codex-primary-window-minutes', '1440'],
+    ...['x-codex-primary-reset-at', '1790000040'],
+    ...['x-codex-secondary-used-percent', '82', 'x-codex-secondary-window-minutes', '43200'],
+    ...['x-codex-secondary-reset-at', '1790000082'],
+  ]);
+  expect(client.screen?.headers([])).toEqual([]);
+  const refused = new GatewayError('rate_limited', 'no', { limits });
+  expect(client.errorHead?.(refused).headers).toEqual(client.screen?.headers(limits));
 });
 
 test('a provider of this protocol gets what Codex says of its session, and nothing else', () => {
