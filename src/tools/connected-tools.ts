@@ -82,8 +82,10 @@ export const CONNECT_TOOLS: readonly ConnectTool[] = [
     program: 'cn',
     folders: ({ home }) => [path.join(home, '.continue')],
     settings: settings.continueDev,
-    steps: ({ model }) => [
+    steps: ({ model, completer, embedder }) => [
       `Choose the model "Gateway ${model}" in Continue, in cn with /model. Without a choice, cn takes the first of the list.`,
+      ...(completer === undefined ? [] : [`For autocomplete, choose "Gateway ${completer} (autocomplete)".`]),
+      ...(embedder === undefined ? [] : [`For embeddings, choose "Gateway ${embedder} (embed)".`]),
     ],
   }),
   row({
@@ -93,8 +95,13 @@ export const CONNECT_TOOLS: readonly ConnectTool[] = [
     folders: (places) => [settings.configFolder(places, 'zed')],
     settings: settings.zed,
     showsKey: true,
-    steps: () => [
+    steps: ({ completer }) => [
       'Zed has no place for a key in its settings: open "agent: open settings", provider Gateway, and paste the key. From a terminal, the variable GATEWAY_API_KEY does the same.',
+      ...(completer === undefined
+        ? []
+        : [
+            `Edit predictions come from ${completer}: paste the key in the settings of edit prediction, too, or set ZED_OPEN_AI_COMPATIBLE_EDIT_PREDICTION_API_KEY.`,
+          ]),
     ],
   }),
   row({

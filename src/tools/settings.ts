@@ -244,6 +244,27 @@ const continueModel = ({ url, key, model, window, output }: Target) => ({
   }),
 });
 
+/** Models for work beside the chat, by the role that Continue gives them. */
+function continueHelpers({ url, key, completer, embedder }: Target) {
+  const helper = (model: string, role: 'autocomplete' | 'embed', more = {}) => ({
+    role,
+    item: {
+      name: `Gateway ${model} (${role})`,
+      provider: 'openai',
+      model,
+      apiBase: `${url}/v1`,
+      apiKey: key,
+      roles: [role],
+      ...more,
+    },
+  });
+  const plain = { env: { useLegacyCompletionsEndpoint: true } };
+  return [
+    ...(completer === undefined ? [] : [helper(completer, 'autocomplete', plain)]),
+    ...(embedder === undefined ? [] : [helper(embedder, 'embed')]),
+  ];
+}
+
 /** Continue reads its older file only if there is no config.yaml: one of ours would hide it. */
 export const continueDev: Settings = (to, { home }) => {
   const file = existing(path.join(home, '.continue'), ['config.yaml', 'config.json'], 'config.yaml');
@@ -251,21 +272,28 @@ export const continueDev: Settings = (to, { home }) => {
   if (file.endsWith('.json')) {
     const { name: title, provider, apiBase, apiKey } = model;
     const item = { title, provider, model: to.model, apiBase, apiKey, contextLength: to.window ?? undefined };
-    return [{ path: file, format: 'json', edits: [entry(['models', { title }], json(item))], secret: true }];
+    const places = { autocomplete: 'tabAutocompleteModel', embed: 'embeddingsProvider' };
+    const helpers = continueHelpers(to).map(({ role, item: { name, model: helper } }) =>
+      entry([places[role]], { title: name, provider, model: helper, apiBase, apiKey }),
+    );
+    const chosen = entry(['models', { title }], json(item));
+    return [{ path: file, format: 'json', edits: [chosen, ...helpers], secret: true }];
   }
   return [
     {
       path: file,
       format: 'yaml',
       whenNew: edits([['name'], 'Gateway'], [['version'], '1.0.0'], [['schema'], 'v1']),
-      edits: [entry(['models', { name: model.name }], json(model))],
+      edits: [model, ...continueHelpers(to).map(({ item }) => item)].map((item) =>
+        entry(['models', { name: item.name }], json(item)),
+      ),
       secret: true,
     },
   ];
 };
 
-/** Zed takes the key from its own storage or GATEWAY_API_KEY, not from the file. */
-export const zed: Settings = ({ url, model, window, output }, places) => {
+/** Zed takes the keys from its own storage or from variables, not from the file. */
+export const zed: Settings = ({ url, model, window, output, completer }, places) => {
   const base = places.platform === 'win32' ? path.join(roaming(places), 'Zed') : configFolder(places, 'zed');
   const known = {
     name: model,
@@ -284,10 +312,22 @@ export const zed: Settings = ({ url, model, window, output }, places) => {
           json({ api_url: `${url}/v1`, available_models: [known] }),
         ),
         ...edits([['agent', 'default_model'], { provider: 'Gateway', model }]),
+        ...(completer === undefined ? [] : zedPrediction(url, completer)),
       ],
     },
   ];
 };
+
+/** Zed completes by the template that the model's name stands for (`infer`). The address is that of the endpoint itself. */
+const zedPrediction = (url: string, model: string): Edit[] => [
+  ...edits([['edit_predictions', 'provider'], 'open_ai_compatible_api']),
+  entry(['edit_predictions', 'open_ai_compatible_api'], {
+    api_url: `${url}/v1/completions`,
+    model,
+    prompt_format: 'infer',
+    max_output_tokens: 128,
+  }),
+];
 
 /** Of editors that must have a number. */
 const SOME_WINDOW = 128_000;

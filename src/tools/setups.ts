@@ -15,6 +15,9 @@ export interface Pointing {
   output: number | null;
   /** Protocols of clients that may offer the target tools of the provider's own, such as a web search. */
   serverTools?: readonly string[];
+  /** A model that completes code between a prefix and a suffix, and one that makes embeddings; undefined: none is known. */
+  completer?: string | undefined;
+  embedder?: string | undefined;
   /** The path of a private file of this name. */
   fileAt: (name: string) => string;
 }

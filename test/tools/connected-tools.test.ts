@@ -20,7 +20,15 @@ import { CONNECT_TOOLS, type ConnectTool } from '../../src/tools/connected-tools
 import { temporaryDirectory } from '../cli/harness.ts';
 
 const KEY = `sk-gw-${'k'.repeat(43)}`;
-const TO: Target = { url: 'http://127.0.0.1:8787', key: KEY, model: 'up/m', window: 100_000, output: 16_000 };
+const TO: Target = {
+  url: 'http://127.0.0.1:8787',
+  key: KEY,
+  model: 'up/m',
+  window: 100_000,
+  output: 16_000,
+  completer: 'qwen2.5-coder',
+  embedder: 'nomic-embed',
+};
 
 interface Place {
   home: string;

@@ -17,7 +17,16 @@ export interface GatewayFacts {
   /** Who listens there; `foreign`: a program that is no gateway of this user's on this database. */
   state: 'running' | 'foreign' | 'free';
   model: ReachedModel;
+  helpers: HelperModels;
   config: Config;
+}
+
+/** Names of models for work beside the conversation, undefined where none is known. */
+interface HelperModels {
+  /** Completes code between a prefix and a suffix. */
+  completer?: string | undefined;
+  /** Makes embeddings. */
+  embedder?: string | undefined;
 }
 
 /** Rejects with CliError if the name is unknown, or the configuration has no fixed address. `forNow`: one that counts as long as the
@@ -37,7 +46,7 @@ export async function gatewayFacts(
     }
     await learnModels(inventory, context);
     const state = running === undefined ? await stateOf(url) : 'running';
-    return { url, state, model: await describe(inventory, name), config };
+    return { url, state, model: await describe(inventory, name), helpers: helpersOf(inventory), config };
   };
   return withInventory(command, context, read, { mayLackProviders: true });
 }
@@ -84,6 +93,21 @@ async function describe({ routing, client, config }: Inventory, name: string): P
     serverTools: serverToolsOf(first),
   };
 }
+
+/** Editors fill these models' own templates, which they choose by the name. */
+const FILLS_IN_THE_MIDDLE = /codestral|star-?coder|coder|code-?llama|code-?gemma|stable-code|granite.*code/i;
+
+/** A completion with a template as prompt needs the plain endpoint: the paths of Mistral and DeepSeek take prefix and suffix apart. */
+function helpersOf({ routing }: Inventory): HelperModels {
+  const models = routing.models(null).filter(({ kind }) => kind !== 'route');
+  const completer = models.find(
+    ({ name, targets, embeddings }) =>
+      !embeddings && FILLS_IN_THE_MIDDLE.test(name) && targets[0]?.traits.completionsPath === PLAIN_PATH,
+  );
+  return { completer: completer?.name, embedder: models.find(({ embeddings }) => embeddings)?.name };
+}
+
+const PLAIN_PATH = '/completions';
 
 /** Whether only the keys of its providers are missing, which a gateway in another terminal may have. */
 function isLeftOut({ providers, leftOut }: Config, name: string): boolean {

@@ -198,13 +198,14 @@ async function connectTool(tool: ConnectTool, run: Run): Promise<void> {
   await view.printWritten({ tool, facts, steps, ...done, json: options.json === true }, context);
 }
 
-const targetOf = ({ url, model }: GatewayFacts, key: string): Target => ({
+const targetOf = ({ url, model, helpers }: GatewayFacts, key: string): Target => ({
   url,
   key,
   model: model.name,
   window: model.window,
   output: model.output,
   serverTools: model.serverTools,
+  ...helpers,
 });
 
 async function planFor(
