@@ -241,7 +241,8 @@ const WIRE_ALLOWED: Readonly<Record<string, readonly string[]>> = {
   'cli/ui/banner.ts': ['/v1/chat/completions'],
   // Names of packages, and settings of clients.
   'tools/setups.ts': ['chat', 'max_tokens', 'v1/chat/completions'],
-  'tools/settings.ts': ['chat', 'max_tokens', 'tool_use', 'prompt_cache_key', '/v1/chat/completions'],
+  'tools/editors.ts': ['chat', 'max_tokens', 'tool_use', 'prompt_cache_key', '/v1/chat/completions'],
+  'tools/settings.ts': ['/v1/chat/completions'],
   'tools/connected-tools.ts': ['x-api-key'],
   'tools/tools.ts': ['npm install -g @anthropic-ai/claude-code'],
 };

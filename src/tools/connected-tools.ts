@@ -4,6 +4,7 @@ import path from 'node:path';
 import { findProgram, type Surroundings } from './programs.ts';
 import { claudeEnv, KEY_VARIABLE, type Setup, type Pointing } from './setups.ts';
 import { findTool } from './tools.ts';
+import * as editors from './editors.ts';
 import * as settings from './settings.ts';
 import type { Places, Settings, Target } from './settings.ts';
 
@@ -81,7 +82,7 @@ export const CONNECT_TOOLS: readonly ConnectTool[] = [
     title: 'Continue',
     program: 'cn',
     folders: ({ home }) => [path.join(home, '.continue')],
-    settings: settings.continueDev,
+    settings: editors.continueDev,
     steps: ({ model, completer, embedder }) => [
       `Choose the model "Gateway ${model}" in Continue, in cn with /model. Without a choice, cn takes the first of the list.`,
       ...(completer === undefined ? [] : [`For autocomplete, choose "Gateway ${completer} (autocomplete)".`]),
@@ -93,7 +94,7 @@ export const CONNECT_TOOLS: readonly ConnectTool[] = [
     title: 'Zed',
     program: 'zed',
     folders: (places) => [settings.configFolder(places, 'zed')],
-    settings: settings.zed,
+    settings: editors.zed,
     showsKey: true,
     steps: ({ completer }) => [
       'Zed has no place for a key in its settings: open "agent: open settings", provider Gateway, and paste the key. From a terminal, the variable GATEWAY_API_KEY does the same.',
@@ -108,8 +109,8 @@ export const CONNECT_TOOLS: readonly ConnectTool[] = [
     name: 'vscode',
     title: 'VS Code Copilot Chat',
     program: 'code',
-    folders: (places) => [settings.codeFolder(places)],
-    settings: settings.vscode,
+    folders: (places) => [editors.codeFolder(places)],
+    settings: editors.vscode,
     steps: ({ model }) => [
       'VS Code 1.122 or later with GitHub Copilot Chat is needed.',
       `Choose the model "Gateway ${model}" in the chat; if it is missing, restart VS Code.`,

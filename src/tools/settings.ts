@@ -12,7 +12,6 @@ import {
   KEY_VARIABLE,
   opencodeConfig,
   piProvider,
-  quarter,
   type Pointing,
 } from './setups.ts';
 import type { Environment } from '../environment.ts';
@@ -39,19 +38,20 @@ function folder({ env, home }: Places, variable: string, ...otherwise: string[])
 export const configFolder = (places: Places, name: string): string =>
   path.join(folder(places, 'XDG_CONFIG_HOME', '.config'), name);
 
-const roaming = ({ env, home }: Places): string => env['APPDATA'] ?? path.join(home, 'AppData', 'Roaming');
+export const roaming = ({ env, home }: Places): string =>
+  env['APPDATA'] ?? path.join(home, 'AppData', 'Roaming');
 
 /** The first that exists, else a new one. */
-const existing = (base: string, names: readonly string[], otherwise: string): string =>
+export const existing = (base: string, names: readonly string[], otherwise: string): string =>
   path.join(base, names.find((name) => existsSync(path.join(base, name))) ?? otherwise);
 
-const edits = (...rows: readonly (readonly [Path, Json])[]): Edit[] =>
+export const edits = (...rows: readonly (readonly [Path, Json])[]): Edit[] =>
   rows.map(([at, value]) => ({ path: at, value }));
 
-const entry = (at: Path, value: Json): Edit => ({ path: at, value, entry: true });
+export const entry = (at: Path, value: Json): Edit => ({ path: at, value, entry: true });
 
 /** Without members that are undefined. */
-const json = (value: unknown): Json => JSON.parse(JSON.stringify(value)) as Json;
+export const json = (value: unknown): Json => JSON.parse(JSON.stringify(value)) as Json;
 
 export const claudeFolder = (places: Places): string => folder(places, 'CLAUDE_CONFIG_DIR', '.claude');
 
@@ -230,142 +230,6 @@ export const goose: Settings = ({ url, model, window }, places) => {
 
 /** Goose must have a number; this is its own for a model that it does not know. */
 const GOOSE_WINDOW = 128_000;
-
-const continueModel = ({ url, key, model, window, output }: Target) => ({
-  name: `Gateway ${model}`,
-  provider: 'openai',
-  model,
-  apiBase: `${url}/v1`,
-  apiKey: key,
-  roles: ['chat', 'edit', 'apply'],
-  capabilities: ['tool_use'],
-  ...((window ?? output) !== null && {
-    defaultCompletionOptions: { contextLength: window ?? undefined, maxTokens: output ?? undefined },
-  }),
-});
-
-/** Models for work beside the chat, by the role that Continue gives them. */
-function continueHelpers({ url, key, completer, embedder }: Target) {
-  const helper = (model: string, role: 'autocomplete' | 'embed', more = {}) => ({
-    role,
-    item: {
-      name: `Gateway ${model} (${role})`,
-      provider: 'openai',
-      model,
-      apiBase: `${url}/v1`,
-      apiKey: key,
-      roles: [role],
-      ...more,
-    },
-  });
-  const plain = { env: { useLegacyCompletionsEndpoint: true } };
-  return [
-    ...(completer === undefined ? [] : [helper(completer, 'autocomplete', plain)]),
-    ...(embedder === undefined ? [] : [helper(embedder, 'embed')]),
-  ];
-}
-
-/** Continue reads its older file only if there is no config.yaml: one of ours would hide it. */
-export const continueDev: Settings = (to, { home }) => {
-  const file = existing(path.join(home, '.continue'), ['config.yaml', 'config.json'], 'config.yaml');
-  const model = continueModel(to);
-  if (file.endsWith('.json')) {
-    const { name: title, provider, apiBase, apiKey } = model;
-    const item = { title, provider, model: to.model, apiBase, apiKey, contextLength: to.window ?? undefined };
-    const places = { autocomplete: 'tabAutocompleteModel', embed: 'embeddingsProvider' };
-    const helpers = continueHelpers(to).map(({ role, item: { name, model: helper } }) =>
-      entry([places[role]], { title: name, provider, model: helper, apiBase, apiKey }),
-    );
-    const chosen = entry(['models', { title }], json(item));
-    return [{ path: file, format: 'json', edits: [chosen, ...helpers], secret: true }];
-  }
-  return [
-    {
-      path: file,
-      format: 'yaml',
-      whenNew: edits([['name'], 'Gateway'], [['version'], '1.0.0'], [['schema'], 'v1']),
-      edits: [model, ...continueHelpers(to).map(({ item }) => item)].map((item) =>
-        entry(['models', { name: item.name }], json(item)),
-      ),
-      secret: true,
-    },
-  ];
-};
-
-/** Zed takes the keys from its own storage or from variables, not from the file. */
-export const zed: Settings = ({ url, model, window, output, completer }, places) => {
-  const base = places.platform === 'win32' ? path.join(roaming(places), 'Zed') : configFolder(places, 'zed');
-  const known = {
-    name: model,
-    display_name: `Gateway ${model}`,
-    max_tokens: window ?? SOME_WINDOW,
-    max_output_tokens: output ?? undefined,
-    capabilities: { tools: true, images: true, parallel_tool_calls: true, prompt_cache_key: false },
-  };
-  return [
-    {
-      path: path.join(base, 'settings.json'),
-      format: 'json',
-      edits: [
-        entry(
-          ['language_models', 'openai_compatible', 'Gateway'],
-          json({ api_url: `${url}/v1`, available_models: [known] }),
-        ),
-        ...edits([['agent', 'default_model'], { provider: 'Gateway', model }]),
-        ...(completer === undefined ? [] : zedPrediction(url, completer)),
-      ],
-    },
-  ];
-};
-
-/** Zed completes by the template that the model's name stands for (`infer`). The address is that of the endpoint itself. */
-const zedPrediction = (url: string, model: string): Edit[] => [
-  ...edits([['edit_predictions', 'provider'], 'open_ai_compatible_api']),
-  entry(['edit_predictions', 'open_ai_compatible_api'], {
-    api_url: `${url}/v1/completions`,
-    model,
-    prompt_format: 'infer',
-    max_output_tokens: 128,
-  }),
-];
-
-/** Of editors that must have a number. */
-const SOME_WINDOW = 128_000;
-
-export function codeFolder(places: Places): string {
-  if (places.platform === 'win32') return path.join(roaming(places), 'Code', 'User');
-  if (places.platform === 'darwin')
-    return path.join(places.home, 'Library', 'Application Support', 'Code', 'User');
-  return path.join(configFolder(places, 'Code'), 'User');
-}
-
-export const vscode: Settings = ({ url, key, model, window, output }, places) => {
-  const room = output ?? quarter(window ?? SOME_WINDOW);
-  const known = {
-    id: model,
-    name: `Gateway ${model}`,
-    url: `${url}/v1/chat/completions`,
-    toolCalling: true,
-    vision: true,
-    maxInputTokens: (window ?? SOME_WINDOW) - room,
-    maxOutputTokens: room,
-  };
-  const item = {
-    name: 'Gateway',
-    vendor: 'customendpoint',
-    apiKey: key,
-    apiType: 'chat-completions',
-    models: [known],
-  };
-  return [
-    {
-      path: path.join(codeFolder(places), 'chatLanguageModels.json'),
-      format: 'json',
-      edits: [entry([{ name: 'Gateway', vendor: 'customendpoint' }], item)],
-      secret: true,
-    },
-  ];
-};
 
 export const droid: Settings = ({ url, key, model, output }, { home }) => {
   // Without an ID of its own, it would be made of the place in the list.
