@@ -11,7 +11,7 @@ import type { Routing } from '../routing/routing.ts';
 import type { AdminScope, AdminStore } from '../store/admin/admin-records.ts';
 import type { KeyStore, AdmissionStore, UsageStore, HealthStore } from '../store/store.ts';
 import type { Authenticator, Caller } from './authenticate.ts';
-import type { Events } from './events.ts';
+import type { Events } from './operations/events.ts';
 import { Problem } from './reply.ts';
 import type { Reports } from './reports.ts';
 import type { Connect } from './schemas.ts';

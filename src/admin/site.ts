@@ -6,9 +6,10 @@ import { ClientGone, type HeaderList, type SiteExchange } from '../gateway/excha
 import type { Logger } from '../log.ts';
 import { withoutKeys } from '../ids.ts';
 import { StoreError } from '../store/store.ts';
+import { readAssets, sendAsset, type Assets } from './assets.ts';
 import { createAuthenticator, type Caller, checkOrigin, isPage } from './authenticate.ts';
-import { createEvents, type LiveFeed } from './events.ts';
-import { API, fullPath } from './openapi.ts';
+import { createEvents, type LiveFeed } from './operations/events.ts';
+import { API, fullPath } from './operations/openapi.ts';
 import {
   ANSWERED,
   readInput,
@@ -18,11 +19,9 @@ import {
   type Input,
   type Operation,
 } from './operation.ts';
-import { isKnownTag, Problem, safeHeaders, sendJson, sendProblem, tagOf } from './reply.ts';
+import { Problem, safeHeaders, sendJson, sendProblem } from './reply.ts';
 import { createReports } from './reports.ts';
 import { createSessions, type Sessions } from './sessions.ts';
-import { readdir, readFile } from 'node:fs/promises';
-import { extname } from 'node:path';
 import { accountOperations } from './operations/accounts.ts';
 import { gatewayOperations } from './operations/gateway.ts';
 import { documentOperation, sessionOperations, streamOperations } from './operations/session.ts';
@@ -98,7 +97,7 @@ async function answer(exchange: SiteExchange, site: SiteParts): Promise<void> {
   }
   const ways = operationsAt(path);
   const isApi = path === API || path.startsWith(`${API}/`);
-  if (ways.length === 0 && !isApi) return sendAsset(exchange, await site.assets());
+  if (ways.length === 0 && !isApi) return sendPage(exchange, await site.assets());
 
   const found = ways.find(({ operation }) => operation.method === (method === 'HEAD' ? 'GET' : method));
   const caller =
@@ -220,32 +219,11 @@ function notAllowed(method: string, ways: readonly Way[]): Problem {
   });
 }
 
-/** Scripts and styles of the page's own files alone; no page can frame it. */
-const PAGE_POLICY =
-  "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; connect-src 'self'; " +
-  "manifest-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
-
-function sendAsset({ path, method, headers, sink }: SiteExchange, assets: Assets): void {
-  if (method !== 'GET' && method !== 'HEAD')
-    throw new Problem(405, 'method_not_allowed', 'files are only read', { headers: ['allow', 'GET, HEAD'] });
-  if (path === ROOT) {
+function sendPage(exchange: SiteExchange, assets: Assets): void {
+  const { path, method, sink } = exchange;
+  if (path === ROOT && (method === 'GET' || method === 'HEAD'))
     sink.send(308, [...safeHeaders(), 'location', `${ROOT}/`], '');
-    return;
-  }
-  const asset = assets.get(isPage(path) ? '' : path.slice(ROOT.length + 1));
-  if (asset === undefined) throw new Problem(404, 'not_found', 'there is no such file');
-  const caching = asset.immutable ? 'public, max-age=31536000, immutable' : 'no-cache';
-  const own = [
-    ...safeHeaders(PAGE_POLICY),
-    'content-type',
-    asset.type,
-    'cache-control',
-    caching,
-    'etag',
-    asset.tag,
-  ];
-  if (isKnownTag(headers['if-none-match'], asset.tag)) sink.send(304, own, '');
-  else sink.send(200, own, asset.body);
+  else sendAsset(exchange, assets.get(isPage(path) ? '' : path.slice(ROOT.length + 1)));
 }
 
 function refuse(exchange: SiteExchange, error: unknown, log: Logger): void {
@@ -272,50 +250,4 @@ function problemOf(error: unknown): Problem {
   if (error instanceof GatewayError && error.status < 500)
     return new Problem(error.status, 'invalid_request', error.message);
   return new Problem(500, 'internal', 'the gateway failed; its log says more');
-}
-
-export interface Asset {
-  body: Buffer;
-  type: string;
-  tag: string;
-  /** Its name holds a hash of its content. */
-  immutable: boolean;
-}
-
-/** By path below `/admin/`; the page itself is ''. */
-export type Assets = ReadonlyMap<string, Asset>;
-
-/** The same path relative to src/admin and to dist/cli. */
-const FOLDER = new URL('../../dist/admin/', import.meta.url);
-
-const TYPES: Readonly<Record<string, string>> = {
-  '.html': 'text/html; charset=utf-8',
-  '.js': 'text/javascript; charset=utf-8',
-  '.css': 'text/css; charset=utf-8',
-  '.svg': 'image/svg+xml',
-  '.png': 'image/png',
-  '.ico': 'image/x-icon',
-  '.woff2': 'font/woff2',
-  '.json': 'application/json',
-  '.webmanifest': 'application/manifest+json',
-};
-
-/** What the build names by its content. */
-const HASHED = 'assets/';
-const PAGE = 'index.html';
-
-/** Empty if the package has no page. Files of another type are left out. */
-export async function readAssets(folder = FOLDER): Promise<Assets> {
-  const names = await readdir(folder, { recursive: true }).catch(() => []);
-  const files = await Promise.all(
-    names.map(async (given): Promise<[string, Asset][]> => {
-      const name = given.replaceAll('\\', '/');
-      const type = TYPES[extname(name)];
-      if (type === undefined) return [];
-      const body = await readFile(new URL(name, folder));
-      const asset = { body, type, tag: tagOf(body), immutable: name.startsWith(HASHED) };
-      return [[name === PAGE ? '' : name, asset]];
-    }),
-  );
-  return new Map(files.flat());
 }

@@ -1,7 +1,7 @@
 // The page as it is packed: small, whole, and without anything from elsewhere.
 import { gzipSync } from 'node:zlib';
 import { expect, it } from 'vitest';
-import { readAssets } from '../../src/admin/site.ts';
+import { readAssets } from '../../src/admin/assets.ts';
 
 const MOST_BYTES = 200_000;
 

@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { noted } from '../../accounts/admin.ts';
 import { cookieOf, cookieName, isBehindTls } from '../authenticate.ts';
-import { openApiDocument } from '../openapi.ts';
+import { openApiDocument } from './openapi.ts';
 import { ANSWERED, operation, type AdminParts, type Call, type Operation } from '../operation.ts';
 import { Problem } from '../reply.ts';
 import { ClosedSession, Session, SessionRequest } from '../schemas.ts';

@@ -1,9 +1,9 @@
 // The live event stream: what runs now, what has ended, and the health of targets, as Server-Sent Events. All subscribers share one
 // feed, which sends at most twice a second; a slow reader misses events and learns how many.
-import type { Clock } from '../clock.ts';
-import type { SiteExchange } from '../gateway/exchange.ts';
-import type { Caller } from './authenticate.ts';
-import { Problem, safeHeaders } from './reply.ts';
+import type { Clock } from '../../clock.ts';
+import type { SiteExchange } from '../../gateway/exchange.ts';
+import type { Caller } from '../authenticate.ts';
+import { Problem, safeHeaders } from '../reply.ts';
 
 /** Events: snapshots of what runs now, and requests that have ended. */
 export interface LiveFeed {

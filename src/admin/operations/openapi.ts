@@ -1,7 +1,7 @@
 // The OpenAPI 3.1 document of the admin API, made from the same rows and schemas that answer requests.
 import { z } from 'zod';
-import type { Operation } from './operation.ts';
-import * as schemas from './schemas.ts';
+import type { Operation } from '../operation.ts';
+import * as schemas from '../schemas.ts';
 
 type Json = Record<string, unknown>;
 
