@@ -35,7 +35,7 @@ const ROOT = [
 const FLOOR_1 = [...ROOT, 'canonical'];
 const FLOOR_2 = [...FLOOR_1, 'protocols', 'store', 'config', 'control', 'conversations', 'repair', 'tools'];
 const FLOOR_3 = [...FLOOR_2, 'accounts', 'routing', 'providers'];
-const FLOOR_5 = [...FLOOR_3, 'gateway', 'observe', 'server', 'admin', 'sim'];
+const FLOOR_5 = [...FLOOR_3, 'gateway', 'observe', 'sign-in', 'server', 'admin', 'sim'];
 
 /** Folders of `src`, or its own files, and what they may import besides themselves. */
 const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
@@ -74,9 +74,10 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   routing: FLOOR_2,
   providers: FLOOR_2,
   gateway: FLOOR_3,
+  'sign-in': FLOOR_3,
   observe: FLOOR_3,
   server: [...FLOOR_1, 'protocols', 'config', 'control', 'accounts', 'routing', 'gateway', 'observe'],
-  admin: [...FLOOR_3, 'gateway', 'observe'],
+  admin: [...FLOOR_3, 'gateway', 'observe', 'sign-in'],
   sim: [...FLOOR_1, 'protocols'],
   app: FLOOR_5,
   workers: [...FLOOR_5, 'app'],

@@ -67,7 +67,7 @@ function waitOf(bucket: Bucket, rate: Rate, now: number): number {
 }
 
 /** One customer of a provider has 2^64 IPv6 addresses at least. */
-function networkOf(address: string): string {
+export function networkOf(address: string): string {
   if (!isIPv6(address)) return address;
   const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address)?.[1];
   if (mapped !== undefined) return mapped;

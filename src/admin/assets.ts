@@ -4,7 +4,7 @@ import { extname } from 'node:path';
 import type { SiteExchange } from '../gateway/exchange.ts';
 import { isKnownTag, Problem, safeHeaders, tagOf } from './reply.ts';
 
-export interface Asset {
+interface Asset {
   body: Buffer;
   type: string;
   tag: string;

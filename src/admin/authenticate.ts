@@ -151,9 +151,15 @@ export function checkOrigin({ headers, method, path }: SiteExchange): void {
   const site = one(headers['sec-fetch-site']);
   if (site === undefined || site === 'same-origin' || site === 'none') return;
   // Some terminals are web pages, and the link is opened from there. The page holds no data, and no page can frame it.
-  const opensPage = method === 'GET' && one(headers['sec-fetch-dest']) === 'document' && isPage(path);
+  const opensPage =
+    method === 'GET' &&
+    one(headers['sec-fetch-dest']) === 'document' &&
+    (isPage(path) || path === DEVICE_PAGE);
   if (!opensPage || one(headers['sec-fetch-mode']) !== 'navigate') throw foreign();
 }
+
+/** Links to it stand in terminals; it acts only after the owner's click (sign-in/site.ts). */
+const DEVICE_PAGE = '/device';
 
 export function isPage(path: string): boolean {
   return path === '/admin' || path === '/admin/';

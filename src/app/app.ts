@@ -9,11 +9,12 @@ import type { Config } from '../config/config.ts';
 import { createBeginnings } from '../conversations/beginnings.ts';
 import { createLanes } from '../conversations/misses/lanes.ts';
 import { createAdminDoor } from '../admin/door.ts';
+import { createSignInDoor } from '../admin/sign-in/door.ts';
 import { createCacheMisses } from '../gateway/cache-misses.ts';
 import { createDatabaseHealth } from '../gateway/database-health.ts';
 import { createInFlightLimit } from '../gateway/in-flight-limit.ts';
 import type { Observer } from '../gateway/trace.ts';
-import type { GatewayDeps } from '../gateway/exchange.ts';
+import type { GatewayDeps, Site } from '../gateway/exchange.ts';
 import { createUsualOutputs } from '../gateway/usual-outputs.ts';
 import type { ControlHandler, GatewayStatus } from '../control/calls.ts';
 import { unhealthyTargets } from '../observe/health-publisher.ts';
@@ -285,7 +286,7 @@ function createParts(options: AppOptions, traces: TraceExporter | undefined): Pa
     effective: options.effective ?? noEffective,
     connect: options.connect ?? (() => Promise.resolve([])),
   });
-  const server = createGatewayServer(deps, admin);
+  const server = createGatewayServer(deps, eitherSite(admin, createSignInDoor(deps)));
   const parts: Parts = {
     deps,
     server,
@@ -302,6 +303,12 @@ function createParts(options: AppOptions, traces: TraceExporter | undefined): Pa
   peers?.onShared(createAdopter(parts));
   return parts;
 }
+
+/** The paths of both. */
+const eitherSite = (one: Site, other: Site): Site => ({
+  serves: (path) => one.serves(path) || other.serves(path),
+  answer: (exchange) => (one.serves(exchange.path) ? one : other).answer(exchange),
+});
 
 /** Routing, and what else the workers of a gateway tell each other. */
 function createShared({

@@ -53,6 +53,11 @@ export interface Config {
   maintenance: boolean;
   /** The admin API and its page are on from the start. */
   admin: boolean;
+  /** Sign-in of agents by a code; null: off. `url`: the public origin of a proxy with TLS; null: clients ask at loopback. `autoApprove`: a
+   *  code that this machine asks for is shown in the log. */
+  signIn: { url: string | null; autoApprove: boolean } | null;
+  /** `settings`: what signed-in Claude Codes are given: the path of the file, and its value when it was read. */
+  claude: { settings: { file: string; value: unknown } | null };
   /** What `GET /metrics` shows; null: the path does not exist. */
   metrics: { accounts: boolean } | null;
   /** Where spans are sent, with the path; null: nowhere. */

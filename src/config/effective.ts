@@ -123,6 +123,12 @@ function settings(config: Config, reader: Reader): EffectiveValue[] {
     reader.row(['explain_misses'], config.explainMisses ? 'on' : 'off'),
     reader.row(['maintenance'], config.maintenance),
     reader.row(['admin'], config.admin),
+    reader.row(['sign_in'], config.signIn === null ? 'off' : 'on'),
+    ...(config.signIn?.url == null ? [] : [reader.row(['sign_in', 'url'], config.signIn.url)]),
+    ...(config.signIn?.autoApprove === true ? [reader.row(['sign_in', 'auto_approve'], 'local')] : []),
+    ...(config.claude.settings === null
+      ? []
+      : [reader.row(['claude', 'settings'], config.claude.settings.file)]),
     reader.row(['metrics'], config.metrics !== null),
     ...(config.metrics === null ? [] : [reader.row(['metrics', 'accounts'], config.metrics.accounts)]),
     reader.row(['otlp'], config.otlp),

@@ -12,13 +12,14 @@ import {
   ConfigError,
   formatPath,
 } from './config.ts';
-import { dirname } from 'node:path';
+import { dirname, resolve } from 'node:path';
 import { checkConsent, consentRecord } from './trust/consent.ts';
 import { assemble, findFile, tiersOf, withoutFile, type FoundFile, type LoadOptions } from './load.ts';
 import { readSource, type Source } from './load-source.ts';
 import type { Environment } from '../environment.ts';
 import { bareVariables, interpolate, type Interpolated } from './variables/variables.ts';
 import { suggest } from './did-you-mean.ts';
+import { readFileValue } from './variables/secret-files.ts';
 import { resolveProvider, SIM } from './providers.ts';
 import { readSchema, type FileConfig } from './schema/schema.ts';
 
@@ -65,8 +66,34 @@ export function loadConfig(options: LoadOptions): Config {
   });
   warnings.push(...bareVariables(source.value), ...routes.warnings);
   const parts = { providers, leftOut, warnings };
+  const claude = claudeSettings(file.claude?.settings, dirname(source.path));
+  if ('fault' in claude) faults.push({ path: ['claude', 'settings'], message: claude.fault });
   const consent = found.needsConsent ? consentRecord(found.path, options.env) : undefined;
-  return assemble(options, { source, values: file, consent, faults }, parts, routes.routes);
+  const read = { source, values: file, consent, claude: 'fault' in claude ? null : claude.settings, faults };
+  return assemble(options, read, parts, routes.routes);
+}
+
+/** Bytes. */
+const MOST_SETTINGS = 1024 * 1024;
+
+/** The file of settings for Claude Code, which must hold a JSON object. */
+function claudeSettings(
+  given: string | undefined,
+  folder: string,
+): { settings: Config['claude']['settings'] } | { fault: string } {
+  if (given === undefined) return { settings: null };
+  const file = resolve(folder, given);
+  const right = 'name one that holds a JSON object, as managed-settings.json does';
+  const read = readFileValue(file, MOST_SETTINGS);
+  if ('fault' in read) return { fault: `names a file that ${read.fault}; ${right}` };
+  try {
+    const value: unknown = JSON.parse(read.text);
+    if (typeof value === 'object' && value !== null && !Array.isArray(value))
+      return { settings: { file, value } };
+  } catch {
+    // The message of the parser would show a part of the file.
+  }
+  return { fault: `names a file that holds no JSON object; ${right}` };
 }
 
 /** The only way to the content of a file: one that needs consent is read with it, or not at all. Throws ConsentError. */

@@ -18,6 +18,7 @@ import {
   resolveSettings,
   serviceLinkWarnings,
   setting,
+  signInOf,
 } from './settings.ts';
 
 export { ConfigError } from './config.ts';
@@ -88,7 +89,13 @@ function isSameFolder(one: string, other: string): boolean {
 export function assemble(
   options: LoadOptions,
   from:
-    | { source: Source; values: FileConfig; consent: string | undefined; faults: readonly ConfigFault[] }
+    | {
+        source: Source;
+        values: FileConfig;
+        consent: string | undefined;
+        claude: Config['claude']['settings'];
+        faults: readonly ConfigFault[];
+      }
     | undefined,
   parts: Pick<Config, 'providers' | 'warnings' | 'leftOut'>,
   routes: Config['routes'],
@@ -99,12 +106,14 @@ export function assemble(
     file: from && { path: from.source.path, listen: values?.listen, database: values?.database },
     defaultDatabase: defaultPaths(options.env).database,
   });
-  const lines = [...settings.lines, ...(from?.source.lines([...from.faults, ...settings.faults]) ?? [])];
+  const { signIn, faults: open } = signInOf(values?.sign_in, settings.listen.hosts);
+  const faults = [...(from?.faults ?? []), ...settings.faults, ...open];
+  const lines = [...settings.lines, ...(from?.source.lines(faults) ?? [])];
   if (lines.length > 0) throw new ConfigError(lines);
   return {
     file: from?.source.path ?? null,
     consent: from?.consent,
-    listen: settings.listen,
+    listen: withPublicName(settings.listen, signIn),
     database: settings.database,
     databaseFrom: settings.databaseOfFile ? from?.source.place(['database']) : undefined,
     providers: parts.providers,
@@ -122,12 +131,20 @@ export function assemble(
     limits: limitsOf(values?.limits),
     maintenance: values?.maintenance ?? false,
     admin: values?.admin ?? false,
+    signIn,
+    claude: { settings: from?.claude ?? null },
     metrics: values?.metrics ? { accounts: values.metrics.accounts ?? false } : null,
     otlp: values?.otlp ?? null,
     log: settings.log,
     leftOut: parts.leftOut,
     warnings: [...parts.warnings, ...serviceLinkWarnings(options.env)],
   };
+}
+
+/** Requests that come through the proxy have its name. */
+function withPublicName(listen: Config['listen'], signIn: Config['signIn']): Config['listen'] {
+  if (signIn === null || signIn.url === null) return listen;
+  return { ...listen, names: [...new Set([...listen.names, new URL(signIn.url).hostname])] };
 }
 
 export function tiersOf(file: FileConfig | undefined): Map<string, Tier> {

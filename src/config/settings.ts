@@ -5,6 +5,7 @@ import path from 'node:path';
 import type { Config, ConfigFault } from './config.ts';
 import type { Environment } from '../environment.ts';
 import { readVariable } from './variables/secret-files.ts';
+import { isLoopback } from '../loopback.ts';
 import { hourlyTier, type Tier } from '../tier.ts';
 import { HOST, parseWhole, UNLIMITED } from './schema/scalars.ts';
 import type { FileConfig } from './schema/schema.ts';
@@ -79,6 +80,21 @@ export function resolveSettings(given: Given): Settings {
     lines,
     faults,
   };
+}
+
+/** With a sign-in, no password travels in the clear: what listens is loopback, or TLS stands in front. */
+export function signInOf(
+  given: FileConfig['sign_in'],
+  hosts: readonly string[],
+): { signIn: Config['signIn']; faults: ConfigFault[] } {
+  if (given === undefined || given === null) return { signIn: null, faults: [] };
+  const open = given.url === undefined ? hosts.filter((host) => !isLoopback(host)) : [];
+  const right = 'listen on loopback, or write { url: https://… } of the proxy with TLS in front';
+  const faults = open.map((host) => ({
+    path: ['sign_in'],
+    message: `is on, but ${host} is not loopback and has no TLS; ${right}`,
+  }));
+  return { signIn: { url: given.url ?? null, autoApprove: given.auto_approve === 'local' }, faults };
 }
 
 export function limitsOf(given: FileConfig['limits']): Config['limits'] {

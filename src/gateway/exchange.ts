@@ -68,6 +68,8 @@ export interface SiteExchange extends Exchange {
   readonly remoteAddress: string;
   /** As `Exchange.readBody`, with a lower limit in bytes. */
   readBody(most?: number): Buffer | Promise<Buffer>;
+  /** As `readBody`, of a form. */
+  readForm(most: number): Buffer | Promise<Buffer>;
 }
 
 /** Paths beside those of models, which the server asks for only if no other route matches. */

@@ -25,11 +25,13 @@ export function readBody(
   request: IncomingMessage,
   limit: number,
   cancellation: Cancellation,
+  as: 'json' | 'form' = 'json',
 ): Buffer | Promise<Buffer> {
   const { headers } = request;
   if (Number(headers['content-length'] ?? 0) > limit) throw tooLarge(limit);
   const type = headers['content-type'];
-  if (type !== 'application/json') checkType(type);
+  if (as === 'form') checkForm(type);
+  else if (type !== 'application/json') checkType(type);
   const encoding = headers['content-encoding']?.trim().toLowerCase() ?? '';
   if (encoding === '' || encoding === 'identity') {
     return request.complete && cancellation.reason === undefined
@@ -56,6 +58,15 @@ function checkType(type: string | undefined): void {
     'invalid_request',
     `content-type must be application/json, not ${JSON.stringify(essence.slice(0, 80))}`,
   );
+}
+
+const FORM = 'application/x-www-form-urlencoded';
+
+/** A client without parameters may send no type. */
+function checkForm(type: string | undefined): void {
+  const essence = (type?.split(';')[0] ?? '').trim().toLowerCase();
+  if (essence !== '' && essence !== FORM)
+    throw new GatewayError('invalid_request', `content-type must be ${FORM}`);
 }
 
 /** A small body arrives with its head: reading it at once costs less than waiting for its events. */

@@ -91,6 +91,8 @@ export function config(
     },
     maintenance: false,
     admin: false,
+    signIn: null,
+    claude: { settings: null },
     log: undefined,
     leftOut: [],
     metrics: null,

@@ -118,6 +118,16 @@ export const ORIGIN: Rule<string> = {
   },
 };
 
+/** Where clients sign in: of a proxy with TLS. */
+export const PUBLIC_URL: Rule<string> = {
+  wrong: 'is not the address of a proxy with TLS',
+  right: 'write its origin, like https://gateway.example.com, without a path',
+  read(value) {
+    const origin = ORIGIN.read(value);
+    return origin?.startsWith('https://') === true ? origin : undefined;
+  },
+};
+
 /** A part of a host's name. */
 export const REGION = text(
   'is not a region',

@@ -27,6 +27,7 @@ import {
   ORIGIN,
   PRICE,
   PROXY,
+  PUBLIC_URL,
   REGION,
   SIZE,
   TARGET,
@@ -257,6 +258,22 @@ const metrics = short(
   ),
 );
 
+/** `on` has the same effect as an empty mapping. */
+const signIn = short(
+  (value) =>
+    value === 'on' || TRUTH.read(value) === true
+      ? {}
+      : value === 'off' || TRUTH.read(value) === false
+        ? null
+        : value,
+  z.nullable(
+    mapping(
+      { url: may(PUBLIC_URL), auto_approve: may(choice('local')) },
+      'is neither on nor off; write on, or { url: https://gateway.example.com } behind a proxy with TLS',
+    ),
+  ),
+);
+
 const tier = z.transform((value: unknown, { issues }): Tier => {
   const read = readTier(value);
   if (!('faults' in read)) return read;
@@ -308,6 +325,8 @@ const file = mapping({
   ),
   maintenance: may(TRUTH),
   admin: may(TRUTH),
+  sign_in: maybe(signIn),
+  claude: maybe(mapping({ settings: may(FILE) })),
   metrics: maybe(metrics),
   otlp: may(COLLECTOR),
 });
