@@ -227,9 +227,11 @@ export interface Reasoning {
   hidden?: true;
 }
 
-export type ResponseFormat =
+/** `at`: where the client wrote it, for messages of errors. */
+export type ResponseFormat = { at?: string } & (
   | { type: 'json_schema'; name?: string; description?: string; schema: JsonObject; strict?: Strictness }
-  | { type: 'json_object' };
+  | { type: 'json_object' }
+);
 
 /** Where the user is, in the words of both protocols: all that `location` holds. */
 export const LOCATION_MEMBERS = ['city', 'country', 'region', 'timezone'] as const;
@@ -239,6 +241,10 @@ export interface WebSearch {
   contextSize?: string;
   location?: JsonObject;
 }
+
+/** Members that some protocols have, each in a place of its own, and that are no canonical field. */
+export type SharedMember =
+  'logprobs' | 'top_logprobs' | 'metadata' | 'verbosity' | 'prompt_cache_options' | 'prompt_cache_retention';
 
 /**
  * A member of the wire that has no canonical name. What another protocol does with it is known where it is decoded:
@@ -252,6 +258,8 @@ export interface NativeField {
   name: string;
   value: JsonValue;
   fate: 'report' | 'quiet' | 'reject';
+  /** What it is to protocols that have it too: its fate is for the others. */
+  shared?: SharedMember;
   /** What the client or the log reads of it, if the default ("… cannot be carried to this provider") is not enough. */
   message?: string;
   /** With `reject`: further members of the error (`error_code`). */

@@ -9,6 +9,7 @@ import type {
   NativeField,
   ProtocolName,
   ResponseFormat,
+  SharedMember,
   Tool,
   Warning,
 } from '../../canonical/request.ts';
@@ -35,6 +36,8 @@ export interface EncodeContext {
   toolId(id: string): string;
   /** The request's first tool of this name. */
   tool(name: string): Tool | undefined;
+  /** What a field of another protocol is to this one, where both may have it. */
+  shared(field: NativeField): SharedMember | undefined;
   /** Treats fields of other protocols by the fate in their ledger: reports them, or refuses the request. */
   leaveOut(fields: readonly NativeField[] | undefined): void;
   /** The same, and writes fields of this protocol back to their paths. `prefix`: the path of `into`. */
@@ -117,6 +120,10 @@ class Encoding implements EncodeContext {
     return this.#tools.get(name);
   }
 
+  shared(field: NativeField): SharedMember | undefined {
+    return field.protocol === this.#protocol ? undefined : field.shared;
+  }
+
   leaveOut(fields: readonly NativeField[] = []): void {
     for (const field of fields) {
       if (field.protocol === this.#protocol) continue;
@@ -156,17 +163,6 @@ function putBack(into: JsonObject, path: string, field: NativeField): void {
   const copy: JsonObject = isObject(inner) ? { ...inner } : {};
   into[name] = copy;
   putBack(copy, path.slice(dot + 1), field);
-}
-
-/** The field that sets the format of the answer in each protocol, for error messages. */
-const FORMAT_PATH = {
-  chat: 'response_format',
-  messages: 'output_config.format',
-  responses: 'text.format',
-} as const satisfies Record<ProtocolName, string>;
-
-export function refuseFormat({ request }: EncodeContext, problem: string): never {
-  return refuse(FORMAT_PATH[request.protocol], problem);
 }
 
 const JSON_ONLY = 'Answer with one JSON object and nothing else: no explanation, no code fence.';

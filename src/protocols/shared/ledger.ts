@@ -1,7 +1,7 @@
 // The fate of each field of a request for a provider of another protocol. Each protocol lists its wire fields in one ledger, and
 // decoding takes the fates from it, so that list and code cannot differ.
 import type { JsonObject, JsonValue } from '../../canonical/json.ts';
-import type { CanonicalField, NativeField, ProtocolName } from '../../canonical/request.ts';
+import type { CanonicalField, NativeField, ProtocolName, SharedMember } from '../../canonical/request.ts';
 
 /**
  * carried: the same notion on the other side · mapped: in another form · left out: and named to the client · quiet: left out
@@ -14,6 +14,8 @@ export interface LedgerRow {
   fate: Fate;
   /** … but of these: its encoder knows the same field. */
   toward?: Readonly<Partial<Record<ProtocolName, Fate>>>;
+  /** What it is to these: their encoders find it by this name. */
+  shared?: SharedMember;
   /** A value that asks for nothing: the field is then quiet. */
   neutral?: (value: JsonValue) => boolean;
   /** What is said of it, if the default is not enough. */
@@ -85,9 +87,10 @@ export function createLedger(protocol: ProtocolName, rows: LedgerRows): Ledger {
     value: JsonValue,
     name = path.slice(path.lastIndexOf('.') + 1),
   ): NativeField {
-    const { fate, neutral, message, details } = byPath.get(path) ?? LEFT_OUT;
+    const { fate, neutral, shared, message, details } = byPath.get(path) ?? LEFT_OUT;
     const native = neutral?.(value) === true ? 'quiet' : NATIVE_FATE[fate];
     const field: NativeField = { protocol, path, name, value, fate: native };
+    if (shared !== undefined) field.shared = shared;
     if (message !== undefined) field.message = message;
     if (details !== undefined) field.details = details;
     return field;

@@ -76,10 +76,11 @@ const SCHEMA_MEMBERS = {
   strict: (value: JsonValue) => typeof value === 'boolean',
 };
 
-const JSON_OBJECT: ResponseFormat = { type: 'json_object' };
+const FORMAT = 'response_format';
+const JSON_OBJECT: ResponseFormat = { type: 'json_object', at: FORMAT };
 
 function readSchema(source: JsonObject, schema: JsonObject): ResponseFormat {
-  const format: ResponseFormat = { type: 'json_schema', schema };
+  const format: ResponseFormat = { type: 'json_schema', schema, at: FORMAT };
   if (typeof source.name === 'string') format.name = source.name;
   if (typeof source.description === 'string') format.description = source.description;
   if (typeof source.strict === 'boolean') format.strict = source.strict;
@@ -92,13 +93,13 @@ const readResponseFormat: Reader = (value, request) => {
   if (type === 'json_schema' && isObject(source)) {
     // Without a schema all that is asked for is an object.
     request.responseFormat = isObject(source.schema) ? readSchema(source, source.schema) : JSON_OBJECT;
-    leave(source, 'response_format.json_schema', SCHEMA_MEMBERS, request);
-    leave(value, 'response_format', { type: isText, json_schema: isObject }, request);
+    leave(source, `${FORMAT}.json_schema`, SCHEMA_MEMBERS, request);
+    leave(value, FORMAT, { type: isText, json_schema: isObject }, request);
     return true;
   }
   if (type !== 'json_object' && type !== 'text') return false;
   if (type === 'json_object') request.responseFormat = JSON_OBJECT;
-  leave(value, 'response_format', { type: isText }, request);
+  leave(value, FORMAT, { type: isText }, request);
   return true;
 };
 

@@ -1,7 +1,7 @@
 // The canonical request as a body for a chat provider, shaped by what its model and server take. A pure function: the same
 // conversation gives the same bytes, on which prompt caches depend. Members stand in a fixed order.
 import type { JsonObject } from '../../../canonical/json.ts';
-import type { GenerationRequest, NativeField } from '../../../canonical/request.ts';
+import type { GenerationRequest, NativeField, SharedMember } from '../../../canonical/request.ts';
 import type { Traits } from '../../../canonical/traits.ts';
 import type { ReverseMapping } from '../../../canonical/reverse-mapping.ts';
 import type { EncodedRequest } from '../../interface/bodies.ts';
@@ -123,37 +123,30 @@ function putStream(body: JsonObject, { request, traits }: EncodeContext): void {
   if (traits.streamUsage) body.stream_options = { include_usage: true };
 }
 
-/** Members of the responses protocol that OpenAI's own chat has as well. */
-const OF_RESPONSES: ReadonlyMap<string, string> = new Map([
-  ['text.verbosity', 'verbosity'],
-  ['prompt_cache_options', 'prompt_cache_options'],
-  ['prompt_cache_retention', 'prompt_cache_retention'],
+/** Members that OpenAI's own chat has, and other servers refuse. */
+const OF_OPENAI: ReadonlySet<SharedMember> = new Set([
+  'verbosity',
+  'prompt_cache_options',
+  'prompt_cache_retention',
 ]);
 
-/** Returns the fields that have no like here. */
-function putShared(body: JsonObject, { request, traits }: EncodeContext): NativeField[] {
+/** Members of other protocols that this one has too. Returns the rest. */
+function putShared(body: JsonObject, encoding: EncodeContext): NativeField[] {
+  const { request, traits } = encoding;
   const takesLogprobs = !traits.rejectFields.includes('logprobs');
   // OpenAI itself takes them only of answers that it stores.
   const takesMetadata = !traits.customTools && !traits.rejectFields.includes('metadata');
   return request.native.filter((field) => {
-    const { path, value } = field;
-    if (field.protocol !== 'responses') return true;
-    if (takesLogprobs && (path === 'top_logprobs' || asksForLogprobs(field))) {
+    const shared = encoding.shared(field);
+    if (shared === undefined) return true;
+    if (shared === 'logprobs' || shared === 'top_logprobs') {
+      if (!takesLogprobs) return true;
       body.logprobs = true;
-      if (path === 'top_logprobs') body.top_logprobs = value;
-    } else if (takesMetadata && path === 'metadata') body.metadata = value;
-    else {
-      const name = traits.customTools ? OF_RESPONSES.get(path) : undefined;
-      if (name === undefined) return true;
-      body[name] = value;
+      if (shared === 'top_logprobs') body.top_logprobs = field.value;
+      return false;
     }
+    if (shared === 'metadata' ? !takesMetadata : !traits.customTools || !OF_OPENAI.has(shared)) return true;
+    body[shared] = field.value;
     return false;
   });
 }
-
-function asksForLogprobs({ path, value }: NativeField): boolean {
-  return path === 'include' && Array.isArray(value) && value.includes(LOGPROBS);
-}
-
-/** By which the responses protocol asks for log probabilities. */
-const LOGPROBS = 'message.output_text.logprobs';

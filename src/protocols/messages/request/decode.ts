@@ -100,7 +100,7 @@ function decodeFormat(value: JsonObject, native: NativeField[]): ResponseFormat 
     current === undefined || current === null ? [legacy, 'output_format'] : [current, 'output_config.format'];
   if (format === undefined || format === null) return undefined;
   if (isObject(format) && format.type === 'json_schema' && isObject(format.schema)) {
-    const result: ResponseFormat = { type: 'json_schema', schema: format.schema, strict: 'open' };
+    const result: ResponseFormat = { type: 'json_schema', schema: format.schema, strict: 'open', at: path };
     const name = text(format.name);
     if (name !== undefined) result.name = name;
     const unread: NativeField[] = [];

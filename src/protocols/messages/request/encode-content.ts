@@ -113,7 +113,7 @@ function encodePart(part: Part, role: Message['role'], encoding: EncodeContext):
       return encodeResult(part, encoding);
     case 'native':
       if (part.protocol === 'messages') return structuredClone(part.value);
-      if (part.protocol === 'chat')
+      if (part.fate !== 'report')
         return refuse(part.at, `a part of type "${part.kind}" cannot be carried to this provider`);
       encoding.warn('dropped', 'messages.native', `the provider has no ${part.kind}`);
       return undefined;

@@ -112,6 +112,8 @@ function decodeReasoning(value: JsonValue | undefined, native: NativeField[]): R
   return undefined;
 }
 
+const FORMAT = 'text.format';
+
 function decodeText(value: JsonValue | undefined, native: NativeField[]): ResponseFormat | undefined {
   if (!isObject(value)) return undefined;
   addNativeFields(native, value, 'text.');
@@ -120,12 +122,12 @@ function decodeText(value: JsonValue | undefined, native: NativeField[]): Respon
   const { type, name, description, schema, strict } = format;
   if (type === 'text') return undefined;
   if (type !== 'json_object' && (type !== 'json_schema' || !isObject(schema))) {
-    native.push(nativeField('text.format', format));
+    native.push(nativeField(FORMAT, format));
     return undefined;
   }
-  addNativeFields(native, format, 'text.format.');
-  if (type === 'json_object' || !isObject(schema)) return { type: 'json_object' };
-  const read: ResponseFormat = { type: 'json_schema', schema };
+  addNativeFields(native, format, `${FORMAT}.`);
+  if (type === 'json_object' || !isObject(schema)) return { type: 'json_object', at: FORMAT };
+  const read: ResponseFormat = { type: 'json_schema', schema, at: FORMAT };
   if (typeof name === 'string') read.name = name;
   if (typeof description === 'string') read.description = description;
   if (typeof strict === 'boolean') read.strict = strict;

@@ -116,8 +116,6 @@ function encodePart(part: Part, encoding: EncodeContext): JsonObject[] {
       return [{ type: 'input_audio', input_audio: { data: source.data, format: source.format } }];
     }
     case 'native': {
-      if (part.protocol === 'chat')
-        return refusePart(part.at, `a part of type "${part.kind}" cannot be carried to this provider`);
       const words = nativeText(part, encoding);
       return words === undefined ? [] : [{ type: 'input_text', text: words }];
     }

@@ -201,7 +201,7 @@ function encodeOutput(
       return { item: encodeCall(part, input, encoding) };
     case 'native': {
       if (part.protocol === 'responses') return { item: part.value };
-      const text = part.protocol === 'chat' ? undefined : nativeText(part, encoding);
+      const text = nativeText(part, encoding);
       return text === undefined ? undefined : { text: { type: 'output_text', text, annotations: [] } };
     }
     default:

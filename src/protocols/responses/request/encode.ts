@@ -1,7 +1,7 @@
 // The canonical request as a body for a responses provider. Nothing is stored there: what the next turn needs comes back from the
 // client, encrypted reasoning too. A pure function, with members in a fixed order, since prompt caches go by the bytes.
 import type { JsonObject } from '../../../canonical/json.ts';
-import type { GenerationRequest, NativeField } from '../../../canonical/request.ts';
+import type { GenerationRequest, NativeField, SharedMember } from '../../../canonical/request.ts';
 import type { ReverseMapping } from '../../../canonical/reverse-mapping.ts';
 import type { Traits } from '../../../canonical/traits.ts';
 import type { EncodedRequest } from '../../interface/bodies.ts';
@@ -80,39 +80,34 @@ function putTools(body: JsonObject, mayForce: boolean, encoding: EncodeContext):
   if (parallelToolCalls === false || legacyFunctions === true) body.parallel_tool_calls = false;
 }
 
-/** Members of chat that this wire has as well. */
-const OF_CHAT: Readonly<Record<string, 'text' | 'body' | undefined>> = {
+/** Where the members stand that this wire has too. */
+const SHARED_PLACES = {
   verbosity: 'text',
   prompt_cache_options: 'body',
   prompt_cache_retention: 'body',
   metadata: 'body',
-};
+} as const satisfies Record<Exclude<SharedMember, 'logprobs' | 'top_logprobs'>, string>;
 
 const LOGPROBS = 'message.output_text.logprobs';
 
 /** Log probabilities are asked for among what is included. */
-function putLogprobs(body: JsonObject, native: readonly NativeField[]): boolean {
-  const asked = native.some(
-    (field) => field.protocol === 'chat' && field.path === 'logprobs' && field.value === true,
-  );
-  if (!asked) return false;
+function putLogprobs(body: JsonObject, encoding: EncodeContext): boolean {
+  const { native } = encoding.request;
+  if (!native.some((field) => encoding.shared(field) === 'logprobs' && field.fate !== 'quiet')) return false;
   body.include = [LOGPROBS];
-  const top = native.find(({ path }) => path === 'top_logprobs');
+  const top = native.find((field) => encoding.shared(field) === 'top_logprobs');
   if (top !== undefined) body.top_logprobs = top.value;
   return true;
 }
 
-const OF_LOGPROBS: ReadonlySet<string> = new Set(['logprobs', 'top_logprobs']);
-
-/** Returns the fields that have no like here. */
-function putShared(body: JsonObject, text: JsonObject, { request }: EncodeContext): NativeField[] {
-  const hasLogprobs = putLogprobs(body, request.native);
-  return request.native.filter((field) => {
-    const { path, value } = field;
-    if (hasLogprobs && OF_LOGPROBS.has(path)) return false;
-    const place = field.protocol === 'chat' && Object.hasOwn(OF_CHAT, path) ? OF_CHAT[path] : undefined;
-    if (place === undefined) return true;
-    (place === 'text' ? text : body)[path] = value;
+/** Members of other protocols that this one has too. Returns the rest. */
+function putShared(body: JsonObject, text: JsonObject, encoding: EncodeContext): NativeField[] {
+  const hasLogprobs = putLogprobs(body, encoding);
+  return encoding.request.native.filter((field) => {
+    const shared = encoding.shared(field);
+    if (shared === undefined) return true;
+    if (shared === 'logprobs' || shared === 'top_logprobs') return !hasLogprobs;
+    (SHARED_PLACES[shared] === 'text' ? text : body)[shared] = field.value;
     return false;
   });
 }

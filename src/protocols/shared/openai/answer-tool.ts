@@ -1,7 +1,8 @@
 // A tool that stands for structured output, where a server of chat or responses takes no form of it but a forced call.
 import { isObject, type JsonObject, type JsonValue } from '../../../canonical/json.ts';
 import type { ResponseFormat } from '../../../canonical/request.ts';
-import { refuseFormat, type EncodeContext } from '../encode-context.ts';
+import { refuse } from '../client.ts';
+import type { EncodeContext } from '../encode-context.ts';
 import { formsOf } from '../tools/function-tools.ts';
 
 /** The name of a form, where the client gives none. */
@@ -30,7 +31,7 @@ export function addAnswerTool(
   const { traits } = encoding;
   if (traits.tools === false || !mayForce) {
     const why = 'this model gives no structured output and takes no forced tool';
-    if (formsOf(traits).length === 0) refuseFormat(encoding, why);
+    if (formsOf(traits).length === 0) refuse(format.at, why);
     wire.askInWords(
       format,
       body,
