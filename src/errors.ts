@@ -15,6 +15,8 @@ export type ErrorKind =
   | 'method_not_allowed'
   | 'too_large'
   | 'rate_limited'
+  /** A brake stopped the conversation: no retry helps before a person lets it go on. */
+  | 'conversation_stopped'
   | 'internal'
   | 'upstream'
   /** The provider refuses its own key, or the quota of that key is used up: no retry helps before someone mends it. */
@@ -33,6 +35,7 @@ export const STATUS = {
   method_not_allowed: 405,
   too_large: 413,
   rate_limited: 429,
+  conversation_stopped: 429,
   internal: 500,
   upstream: 502,
   upstream_account: 502,
@@ -45,6 +48,7 @@ export const FINAL: ReadonlySet<ErrorKind> = new Set<ErrorKind>([
   'forbidden_permission',
   'forbidden_model',
   'forbidden_host',
+  'conversation_stopped',
   'upstream_account',
 ]);
 

@@ -5,6 +5,15 @@ import type { ProtocolName } from '../canonical/request.ts';
 import type { Traits } from '../canonical/traits.ts';
 import type { Tier } from '../tier.ts';
 
+/** undefined: a brake that is off. */
+export interface Brakes {
+  /** Billionths of a dollar that a conversation may take. */
+  conversation: number | undefined;
+  /** Equal calls with equal results in a row at which it is stopped. */
+  repeatedCall: number | undefined;
+  requestsAPrompt: number | undefined;
+}
+
 export interface Config {
   /** The path of the file; null: zero configuration. */
   file: string | null;
@@ -32,6 +41,8 @@ export interface Config {
   defaultTier: string;
   /** Of a model without a price, where a limit of money holds: whether it may be used. */
   unknownPrice: 'allow' | 'refuse';
+  /** When conversations of runaway agents are stopped; null: never. */
+  brakes: Brakes | null;
   strict: boolean;
   /** Why conversations miss their prompt caches is found out and recorded. */
   explainMisses: boolean;

@@ -5,7 +5,7 @@ import { findFile, type LoadOptions } from './load.ts';
 import { loadConfig, readFound } from './load-file.ts';
 import type { Source } from './load-source.ts';
 import { setting, type Flags } from './settings.ts';
-import { tierText, type Tier } from '../tier.ts';
+import { amountNumber, tierText, type Tier } from '../tier.ts';
 
 export interface EffectiveValue {
   /** The path in a file: `listen.port`. */
@@ -119,6 +119,7 @@ function settings(config: Config, reader: Reader): EffectiveValue[] {
     reader.setting(['log'], config.log ?? null, ['log', 'GATEWAY_LOG']),
     reader.row(['default_tier'], config.defaultTier),
     reader.row(['unknown_price'], config.unknownPrice),
+    ...brakeRows(config.brakes, reader),
     reader.row(['strict'], config.strict),
     reader.row(['explain_misses'], config.explainMisses ? 'on' : 'off'),
     reader.row(['maintenance'], config.maintenance),
@@ -145,6 +146,17 @@ function settings(config: Config, reader: Reader): EffectiveValue[] {
     limit('keep_alive', durationText(limits.keepAlive)),
     limit('shutdown_grace', durationText(limits.shutdownGrace)),
   ];
+}
+
+function brakeRows(brakes: Config['brakes'], reader: Reader): EffectiveValue[] {
+  if (brakes === null) return [reader.row(['brakes'], null)];
+  const { conversation, repeatedCall, requestsAPrompt } = brakes;
+  const rows: [name: string, value: number | undefined][] = [
+    ['conversation', conversation && amountNumber('cost', conversation)],
+    ['repeated_call', repeatedCall],
+    ['requests_a_prompt', requestsAPrompt],
+  ];
+  return rows.flatMap(([name, value]) => (value === undefined ? [] : [reader.row(['brakes', name], value)]));
 }
 
 function providerValues(provider: ProviderConfig, reader: Reader): EffectiveValue[] {

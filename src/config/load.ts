@@ -121,6 +121,7 @@ export function assemble(
     tiers: tiersOf(values),
     defaultTier: values?.default_tier ?? DEFAULT_TIER,
     unknownPrice: values?.unknown_price ?? 'allow',
+    brakes: brakesOf(values?.brakes),
     strict: values?.strict ?? false,
     explainMisses: values?.explain_misses !== 'off',
     usage: { keep: values?.usage?.keep ?? DEFAULT_KEEP },
@@ -145,6 +146,13 @@ export function assemble(
 function withPublicName(listen: Config['listen'], signIn: Config['signIn']): Config['listen'] {
   if (signIn === null || signIn.url === null) return listen;
   return { ...listen, names: [...new Set([...listen.names, new URL(signIn.url).hostname])] };
+}
+
+function brakesOf(file: FileConfig['brakes']): Config['brakes'] {
+  if (file === undefined) return null;
+  const { conversation, repeated_call: repeatedCall, requests_a_prompt: requestsAPrompt } = file;
+  const isOff = conversation === undefined && repeatedCall === undefined && requestsAPrompt === undefined;
+  return isOff ? null : { conversation, repeatedCall, requestsAPrompt };
 }
 
 export function tiersOf(file: FileConfig | undefined): Map<string, Tier> {

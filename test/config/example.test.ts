@@ -54,14 +54,24 @@ providers:
   own: { zzzzzz: 1, timeout: { zzzzzz: 1 }, models: [{ id: a, zzzzzz: 1, price: { zzzzzz: 1 } }] }
 routes: { a: { zzzzzz: 1, targets: [own/a] } }
 usage: { zzzzzz: 1 }
+brakes: { zzzzzz: 1 }
 limits: { zzzzzz: 1 }
 metrics: { zzzzzz: 1 }
 `;
   const faults = faultsOf(probe);
-  expect(faults).toHaveLength(10);
+  expect(faults).toHaveLength(11);
   const keys = faults.flatMap((line) => (/known: (.*)$/.exec(line)?.[1] ?? '…').split(', '));
   expect(keys).not.toContain('…');
   for (const key of keys) expect(text).toMatch(new RegExp(`\\b${key}:`));
+});
+
+it('the brakes that the example shows are none until their line counts, and read as they stand', () => {
+  expect(load(text).brakes).toBeNull();
+  expect(load(text.replace('# brakes:', 'brakes:')).brakes).toEqual({
+    conversation: 3e9,
+    repeatedCall: 5,
+    requestsAPrompt: 200,
+  });
 });
 
 it('the example lists every well-known name', () => {

@@ -74,6 +74,7 @@ export function config(
     defaultTier: 'free',
     tiers: new Map(),
     unknownPrice: 'allow',
+    brakes: null,
     strict: false,
     explainMisses: true,
     usage: { keep: 0 },

@@ -13,6 +13,7 @@ const WORDS = {
   method_not_allowed: 'the path has another method',
   too_large: 'the request is too large',
   rate_limited: 'a limit is used up',
+  conversation_stopped: 'a brake stopped the conversation',
   internal: 'a fault of the gateway',
   upstream: 'the provider failed',
   upstream_account: 'the provider refuses its key, or its quota is used up',

@@ -8,7 +8,7 @@ import { STRATEGIES, type ConfigFault } from '../config.ts';
 import { readFlag } from './flags.ts';
 import { suggest } from '../did-you-mean.ts';
 import type { Rule } from './scalars.ts';
-import { readTier } from './tier.ts';
+import { COST, readTier } from './tier.ts';
 import {
   API_KEY,
   AUTO_OR_TRUTH,
@@ -306,6 +306,16 @@ const file = mapping({
   tiers: maybe(named(tier, tierName)),
   default_tier: may(TIER),
   unknown_price: may(choice('allow', 'refuse')),
+  brakes: maybe(
+    mapping(
+      {
+        conversation: may(COST),
+        repeated_call: may(whole('a number of calls', 2)),
+        requests_a_prompt: may(whole('a number of requests', 1)),
+      },
+      'is not a mapping; write { conversation: 3.00, repeated_call: 5, requests_a_prompt: 200 }, or some of them',
+    ),
+  ),
   strict: may(TRUTH),
   explain_misses: may(choice('on', 'off')),
   usage: maybe(mapping({ keep: may(KEEP) })),

@@ -3,7 +3,7 @@
 import { type Period, PERIODS } from '../../calendar.ts';
 import { type Limit, LIMIT_KINDS, type LimitKind, NANOS, hourlyTier, tierOf, type Tier } from '../../tier.ts';
 import { suggest } from '../did-you-mean.ts';
-import { parseWhole } from './scalars.ts';
+import { parseWhole, type Rule } from './scalars.ts';
 
 interface Fault {
   path: (string | number)[];
@@ -105,6 +105,14 @@ export function parseAmount(kind: LimitKind, text: string): number | undefined {
   const amount = number === '' || factor === undefined ? undefined : exactAmount(kind, number, factor);
   return amount === 0 ? undefined : amount;
 }
+
+/** Billionths of a dollar. */
+export const COST: Rule<number> = {
+  wrong: 'is not an amount of USD',
+  right: 'write more than 0, with nine decimals at most, like 3.00',
+  read: (value) =>
+    typeof value === 'number' || typeof value === 'string' ? parseAmount('cost', String(value)) : undefined,
+};
 
 const factorOf = (unit: string): number | undefined =>
   unit === '' ? 1 : Object.hasOwn(UNITS, unit) ? UNITS[unit] : undefined;

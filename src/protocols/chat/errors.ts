@@ -11,6 +11,7 @@ const ERRORS = {
   ...SHARED_ERRORS,
   forbidden_model: { type: 'permission_error', code: 'model_not_allowed' },
   too_large: { type: 'invalid_request_error', code: 'request_too_large' },
+  conversation_stopped: { type: 'rate_limit_error', code: 'rate_limit_exceeded' },
   internal: { type: 'api_error', code: null },
   upstream: { type: 'upstream_error', code: 'upstream_error' },
   upstream_account: { type: 'upstream_error', code: 'upstream_error' },

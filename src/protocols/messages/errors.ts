@@ -20,6 +20,7 @@ const TYPE = {
   method_not_allowed: 'invalid_request_error',
   too_large: 'request_too_large',
   rate_limited: 'rate_limit_error',
+  conversation_stopped: 'rate_limit_error',
   internal: 'api_error',
   upstream: 'api_error',
   upstream_account: 'api_error',

@@ -20,6 +20,7 @@ const ERRORS = {
   ...SHARED_ERRORS,
   forbidden_model: { type: 'permission_error', code: 'model_not_found' },
   too_large: { type: 'invalid_request_error', code: 'context_length_exceeded' },
+  conversation_stopped: { type: 'invalid_request_error', code: 'conversation_stopped' },
   internal: { type: 'server_error', code: null },
   // Not the word for an overload, which clients tell their users: something broke.
   upstream: { type: 'server_error', code: 'server_error' },
@@ -47,10 +48,10 @@ export function encodeError(error: GatewayError, _requestId: string): JsonObject
 
 /**
  * After a 413 Codex asks five times more, after a 502 thirty times whatever stands in it; a 429 for a quota that is used up it shows
- * at once. A 503 whose wait stands in seconds it asks again thirty times.
+ * at once. A 503 whose wait stands in seconds it asks again thirty times. After any other 429 it sleeps, and hides the sentence.
  */
 export function errorHead({ kind, options: { limits } }: GatewayError): ErrorHead {
-  if (kind === 'too_large') return { status: 400 };
+  if (kind === 'too_large' || kind === 'conversation_stopped') return { status: 400 };
   if (kind === 'upstream_account') return { status: 429 };
   if (limits !== undefined) return { headers: codexHeaders(limits) };
   return kind === 'unavailable' ? { retryAfter: 'milliseconds' } : {};
@@ -67,6 +68,7 @@ const FAILED_CODE: Partial<Record<ErrorKind, string>> = {
   model_not_found: 'invalid_prompt',
   context_overflow: 'context_length_exceeded',
   rate_limited: 'rate_limit_exceeded',
+  conversation_stopped: 'invalid_prompt',
   upstream_account: 'insufficient_quota',
 };
 
