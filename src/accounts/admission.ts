@@ -3,10 +3,12 @@
 import { type Clock, HOUR_MS } from '../clock.ts';
 import { GatewayError, type Admission } from '../errors.ts';
 import type { Logger } from '../log.ts';
+import type { Braked, BrakeStore } from '../store/holds/brakes.ts';
 import type { Estimate, HoldCount, HoldStore, Standing } from '../store/holds/holds.ts';
 import type { AdmissionCount, AdmissionStore, Key } from '../store/store.ts';
 import type { Tier } from '../tier.ts';
 import { databaseAway, NOT_VALID } from './access.ts';
+import { stopped } from './brakes.ts';
 import { hourRefusal, limitRefusal } from './refusals.ts';
 import { FALLBACK_TIER, tierNamed, type Tiers } from './terms.ts';
 
@@ -22,29 +24,31 @@ export interface Admitted extends Admission {
   native: boolean;
 }
 
-type Stores = Pick<AdmissionStore, 'admit'> & Pick<HoldStore, 'hold'>;
+type Stores = Pick<AdmissionStore, 'admit'> & Pick<HoldStore, 'hold'> & Pick<BrakeStore, 'noteStop'>;
 
 /** A tier that changes more often while one request waits is no limit to count against. */
 const MAX_TIER_CHANGES = 3;
 
-/** Rejects with GatewayError: 429 if a limit is reached, 401 if the key ended meanwhile, 503 if the database is not available.
- *  `estimate`: of what the request takes, for limits of tokens and money. */
+/** Rejects with GatewayError: 429 if a limit is reached or a brake stops the conversation, 401 if the key ended meanwhile, 503 if the
+ *  database is not available. `estimate`: of what the request takes, for limits of tokens and money. `braked`: what the database counts for
+ *  the brakes of its conversation. */
 export async function admit(
   store: Stores,
   key: Key,
   tiers: Tiers,
   { clock, log }: { clock: Clock; log: Pick<Logger, 'warn'> },
   estimate: () => Estimate,
+  braked?: Braked,
   tierChanges = 0,
 ): Promise<Admitted> {
   if (!tiers.has(key.tier)) warnOfUnknownTier(key, tiers, log);
   const tier = tierNamed(key.tier, tiers);
   const now = clock.now();
-  const isHeld = needsHold(tier, key, now);
+  const isHeld = braked !== undefined || needsHold(tier, key, now);
   let count: AdmissionCount | HoldCount;
   try {
     count = isHeld
-      ? await store.hold({ key, limits: tier.limits, ...estimate() }, now)
+      ? await store.hold({ key, limits: tier.limits, ...estimate(), braked }, now)
       : await store.admit(key, tier.perHour, now);
   } catch (error) {
     throw databaseAway(error);
@@ -60,11 +64,23 @@ export async function admit(
     case 'full':
       if (count.standings === undefined) throw hourRefusal(key, plainHour(tier, count), count.now);
       throw limitRefusal(key, hourOf(count), count);
+    case 'stopped': {
+      const conversation = braked?.conversation ?? '';
+      throw await stopped(store, log, { conversation, accountId: key.accountId, at: now }, count.refusal);
+    }
     case 'key_ended':
       throw new GatewayError('unauthenticated', NOT_VALID);
     case 'tier_changed':
       if (tierChanges === MAX_TIER_CHANGES) throw tierKeepsChanging();
-      return admit(store, { ...key, tier: count.tier }, tiers, { clock, log }, estimate, tierChanges + 1);
+      return admit(
+        store,
+        { ...key, tier: count.tier },
+        tiers,
+        { clock, log },
+        estimate,
+        braked,
+        tierChanges + 1,
+      );
   }
 }
 

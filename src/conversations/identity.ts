@@ -11,6 +11,8 @@ import { ID_PREFIX, labelOf } from './names.ts';
 export interface Identity {
   /** `conv_` and base62: the same for all requests of a conversation, and for no other account's. null: the request belongs to none. */
   readonly conversation: string | null;
+  /** Nothing but how it begins names the conversation: another that begins alike soon is taken for it. */
+  readonly begun: boolean;
   /** The part of a conversation that another agent than the first one does. */
   readonly agent: string | null;
   readonly parentAgent: string | null;
@@ -51,6 +53,7 @@ export function identify(introduction: Introduction, beginnings: Beginnings, now
   const label = nonEmpty(headers['x-gateway-label']);
   return {
     conversation: conversationOf(introduction, told.conversation, beginnings, now),
+    begun: told.conversation === undefined,
     agent: idOf(told.agent),
     parentAgent: idOf(told.parentAgent),
     agentType: wordOf(told.agentType),

@@ -13,6 +13,7 @@ import type { Lines } from '../providers/line.ts';
 import type { Repeats } from '../repeats.ts';
 import type { Routing } from '../routing/routing.ts';
 import type { SealedItems } from '../store/items/sealed-items.ts';
+import type { BrakeStore } from '../store/holds/brakes.ts';
 import type { HoldStore } from '../store/holds/holds.ts';
 import type { KeyStore, AdmissionStore, UsageStore } from '../store/store.ts';
 import type { DatabaseHealth } from './database-health.ts';
@@ -109,7 +110,11 @@ export interface InFlightLimit {
 export interface GatewayDeps {
   /** A change of the file replaces the configuration; a request reads it once. */
   current: { readonly config: Config };
-  store: KeyStore & AdmissionStore & HoldStore & Pick<UsageStore, 'totalsBy' | 'rowTotals' | 'listRequests'>;
+  store: KeyStore &
+    AdmissionStore &
+    HoldStore &
+    Pick<BrakeStore, 'forgivenCalls' | 'noteStop'> &
+    Pick<UsageStore, 'totalsBy' | 'rowTotals' | 'listRequests'>;
   usual: UsualOutputs;
   /** What accounts may ask for again, and what is sealed for them. */
   items: SealedItems;

@@ -5,6 +5,7 @@ import type { Clock } from '../clock.ts';
 import { costOf } from '../routing/price.ts';
 import type { Target } from '../routing/catalog.ts';
 import { isBuiltin } from '../routing/targets.ts';
+import type { Braked } from '../store/holds/brakes.ts';
 import type { Estimate, HoldStore, Settlement, Standing } from '../store/holds/holds.ts';
 import { GatewayError } from '../errors.ts';
 import type { Config } from '../config/config.ts';
@@ -81,17 +82,27 @@ function isPriced({ provider, price }: Target): boolean {
 
 type Ended = Pick<Outcome, 'usage' | 'error'>;
 
+/** What is known of it at its admission. */
+interface HeldRequest {
+  expected: Expected;
+  key: Pick<Key, 'accountId'>;
+  braked: Braked | undefined;
+}
+
 export class RequestHold {
   readonly #held: Held;
   readonly #expected: Expected;
   readonly #accountId: number;
+  /** Whose sum has a brake. */
+  readonly #conversation: string | undefined;
   readonly #deps: HoldDeps;
   #settling: Promise<void> | undefined;
 
-  constructor(held: Held, expected: Expected, accountId: number, deps: HoldDeps) {
+  constructor(held: Held, { expected, key, braked }: HeldRequest, deps: HoldDeps) {
     this.#held = held;
     this.#expected = expected;
-    this.#accountId = accountId;
+    this.#accountId = key.accountId;
+    this.#conversation = braked?.most === undefined ? undefined : braked.conversation;
     this.#deps = deps;
   }
 
@@ -117,6 +128,7 @@ export class RequestHold {
       {
         hold: this.#held.number,
         accountId: this.#accountId,
+        conversation: this.#conversation,
         limits: whole ? standings.map(({ limit }) => limit) : [],
         ...this.#amounts(ended, trace),
       },
@@ -125,7 +137,10 @@ export class RequestHold {
     if (whole && standing !== undefined && standing.length > 0) this.#held.standings = standing;
   }
 
-  #amounts({ usage, error }: Ended, trace: Trace): Omit<Settlement, 'hold' | 'accountId' | 'limits'> {
+  #amounts(
+    { usage, error }: Ended,
+    trace: Trace,
+  ): Omit<Settlement, 'hold' | 'accountId' | 'conversation' | 'limits'> {
     const target = trace.contact?.target;
     const taken = usage ?? this.#guess(error, trace);
     if (taken === undefined || target === undefined)

@@ -8,6 +8,7 @@ import { losesSignatures, protocolFor, type Target } from '../routing/catalog.ts
 import type { PassedOver, Resolution, RoutingQuery } from '../routing/resolve.ts';
 import { type GatewayDeps, ClientGone, type Exchange } from './exchange.ts';
 import { estimateOf, type Expected, expectedOf, pricedTargets, RequestHold } from './hold.ts';
+import { brakesOn } from './inbound/brakes/brakes.ts';
 import { permissionAt, readRequest, recordedAt, type Arrival, type Inbound } from './inbound/read-request.ts';
 import { route } from './inbound/route.ts';
 import type { AskOptions } from './outbound/asking.ts';
@@ -58,8 +59,18 @@ export async function infer(arrival: Arrival, exchange: Exchange, deps: GatewayD
     let expected: Expected | undefined;
     const estimate = () =>
       estimateOf((expected ??= expectedOf(inbound, target, key.accountId, deps.usual)), target);
-    const admission = await admit(store, key, config.tiers, deps, estimate);
-    const hold = admission.held && expected && new RequestHold(admission.held, expected, key.accountId, deps);
+    const braked =
+      config.brakes === null
+        ? undefined
+        : await brakesOn(
+            references?.routed ?? inbound,
+            { identity: who, accountId: key.accountId },
+            config.brakes,
+            deps,
+          );
+    const admission = await admit(store, key, config.tiers, deps, estimate, braked);
+    const hold =
+      admission.held && expected && new RequestHold(admission.held, { expected, key, braked }, deps);
     inbound.release();
     references?.release();
     const admitted: Admitted = {

@@ -248,6 +248,17 @@ export const SOURCES: Readonly<Record<StoredRecord['type'], Source>> = {
       ...['estimatedTokens', 'estimatedFresh', 'estimatedCost', 'unpriced'],
     ),
   },
+  brake: {
+    table: 'brakes',
+    columns: columns(
+      ...['id', 'accountId', 'spent', 'base', 'allowed', 'stopped', 'stoppedAt'],
+      ...['run', 'runCalls', 'runForgiven', 'at'],
+    ),
+  },
+  brake_prompt: {
+    table: 'brake_prompts',
+    columns: columns('conversation', 'prompt', 'accountId', 'requests', 'at'),
+  },
   hour: { table: 'hours', columns: columns('accountId', 'hour', 'requests') },
   usage: { table: 'usage', columns: columns(...USAGE_COLUMNS.map(({ member }) => member)) },
 };

@@ -7,6 +7,7 @@ import type { ConversationPart, ConversationQuery } from './conversation-parts.t
 import type { AdminStore, AuditEntry } from './admin/admin-records.ts';
 import type { Account, Key, NewKey } from './admin/key-records.ts';
 import type { SignInStore } from './admin/sign-ins.ts';
+import type { BrakeStore } from './holds/brakes.ts';
 import type { Grant, GrantStore, HoldStore, Spending } from './holds/holds.ts';
 import type { TokenTotals, UsageRow } from './usage-columns.ts';
 
@@ -149,6 +150,30 @@ export type StoredRecord =
   | ({ type: 'grant' } & Grant)
   /** What was spent in an hour (`kind` 0) or a day (1). */
   | ({ type: 'spending'; accountId: number; kind: number; start: number } & Spending)
+  /** What brakes counted of a conversation, and what they stopped. */
+  | {
+      type: 'brake';
+      id: string;
+      accountId: number;
+      spent: number | null;
+      base: number;
+      allowed: number | null;
+      stopped: string | null;
+      stoppedAt: number | null;
+      run: string | null;
+      runCalls: number | null;
+      runForgiven: number | null;
+      at: number;
+    }
+  /** Requests of a prompt. */
+  | {
+      type: 'brake_prompt';
+      conversation: string;
+      prompt: string;
+      accountId: number;
+      requests: number;
+      at: number;
+    }
   /** Admissions of an hour. */
   | { type: 'hour'; accountId: number; hour: number; requests: number }
   | ({ type: 'usage' } & UsageRow);
@@ -289,6 +314,7 @@ export interface Store
     AdmissionStore,
     HoldStore,
     GrantStore,
+    BrakeStore,
     UsageStore,
     HealthStore,
     ItemStore,

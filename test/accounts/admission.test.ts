@@ -34,7 +34,8 @@ function admit(
   clock: Clock,
   log: Pick<Logger, 'warn'>,
 ): Promise<Admitted> {
-  return admitWith({ admit: store.admit.bind(store), hold: noHold }, key, tiers, { clock, log }, noHold);
+  const counting = { admit: store.admit.bind(store), hold: noHold, noteStop: noHold };
+  return admitWith(counting, key, tiers, { clock, log }, noHold);
 }
 
 describe('admit', () => {

@@ -4,6 +4,7 @@ import type { Identity } from '../../src/conversations/identity.ts';
 export function identity(conversation = 'conv_one', change: Partial<Identity> = {}): Identity {
   return {
     conversation,
+    begun: false,
     agent: null,
     parentAgent: null,
     agentType: null,

@@ -102,6 +102,7 @@ interface Query {
 
 const NOBODY: Identity = {
   conversation: '',
+  begun: false,
   agent: null,
   parentAgent: null,
   agentType: null,

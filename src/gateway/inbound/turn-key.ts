@@ -26,15 +26,20 @@ export function callsOf(parts: readonly Part[]): ToolCallPart[] {
 }
 
 /** Arguments as every client would write them: programs parse them and write them anew, some with sorted names. */
-function sameText(written: string): string {
+export function sameText(written: string): string {
   const text = written.trim();
   if (text === '') return '{}';
   try {
     const value = JSON.parse(text) as JsonValue;
-    return likeness(value) === 'deep' ? text : JSON.stringify(value, sorted);
+    return likeness(value) === 'deep' ? text : sameValue(value);
   } catch {
     return text;
   }
+}
+
+/** A value whose depth is known to be bounded, with the names of its members sorted. */
+export function sameValue(value: JsonValue): string {
+  return JSON.stringify(value, sorted);
 }
 
 function sorted(_: string, value: unknown): unknown {

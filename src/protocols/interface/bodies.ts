@@ -6,6 +6,7 @@ import type { ThinkingCut } from '../../canonical/thinking-signature.ts';
 import type { Warning } from '../../canonical/request.ts';
 import type { ReverseMapping } from '../../canonical/reverse-mapping.ts';
 import type { Members } from '../json/splice.ts';
+import type { Step } from '../prompt/steps.ts';
 
 /** What the gateway reads from every request of this protocol. A relay examines nothing else of the body. */
 export interface Envelope {
@@ -31,6 +32,8 @@ export interface Hints {
   names(value: JsonObject): BodyNames;
   /** The text that stays the same while the conversation grows. */
   beginning(value: JsonObject): string;
+  /** Its history, from the beginning. */
+  steps(value: JsonObject): Iterable<Step>;
   /** It ends with results of tools that the model called. */
   hasOpenToolTurn(value: JsonObject): boolean;
   /** The client itself asks for usage in the stream. */

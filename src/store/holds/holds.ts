@@ -4,6 +4,7 @@ import { type Period, windowOf } from '../../calendar.ts';
 import { DAY_MS, HOUR_MS, hourOf } from '../../clock.ts';
 import { type Limit, type LimitKind, nanosOf } from '../../tier.ts';
 import type { UsageRow } from '../usage-columns.ts';
+import type { Braked, BrakeRefusal } from './brakes.ts';
 
 /** In which rows of sums a moment counts: the hour's and the day's. A window is a number of whole days, or an hour. */
 export const SUM_OF_HOUR = 0;
@@ -23,6 +24,8 @@ export interface HoldRequest extends Estimate {
   key: { id: string; accountId: number; tier: string };
   /** Of `key.tier`. */
   limits: readonly Limit[];
+  /** undefined: its conversation has no brakes that the database counts for. */
+  braked?: Braked | undefined;
 }
 
 /** How a limit stands. `spent` counts requests when they are admitted, tokens and money when they are settled. */
@@ -41,10 +44,12 @@ export interface Standing {
   resetsAt: number;
 }
 
-/** `hold`: to be settled. `used`: requests of the hour, with this one if it is admitted. `full`: some limit is reached. */
+/** `hold`: to be settled. `used`: requests of the hour, with this one if it is admitted. `full`: some limit is reached. `stopped`: a brake
+ *  stops its conversation. */
 export type HoldCount =
   | { outcome: 'admitted'; hold: number; used: number; hour: number; now: number; standings: Standing[] }
   | { outcome: 'full'; used: number; hour: number; now: number; standings: Standing[] }
+  | { outcome: 'stopped'; refusal: BrakeRefusal }
   | { outcome: 'key_ended' }
   | { outcome: 'tier_changed'; tier: string };
 
@@ -57,6 +62,8 @@ export interface Settlement extends Estimate {
   /** No provider counted it. */
   estimated: boolean;
   unpriced: boolean;
+  /** The conversation whose sum has a brake. */
+  conversation?: string | undefined;
   /** The limits to be told of. */
   limits: readonly Limit[];
 }
@@ -137,6 +144,8 @@ export interface HoldRow extends Estimate {
   accountId: number;
   holder: number;
   number: number;
+  /** Whose sum has a brake. */
+  conversation: string | null;
   lapsedAt: number | null;
 }
 

@@ -8,6 +8,7 @@ import { createSignIns } from './admin/sign-ins.ts';
 import { createAdmissions, createKeys } from './access.ts';
 import { createChanges } from './changes.ts';
 import { connect, loadDriver, type Connection } from './connection.ts';
+import { createBrakes } from './holds/brakes.ts';
 import { createGrants } from './holds/grants.ts';
 import { createHolds } from './holds/holds.ts';
 import { createItems } from './items.ts';
@@ -58,6 +59,7 @@ function createStore(connection: Connection, { itemKey, createdAt }: Identity, c
       (await connection.read<{ requests: number }>(USED, accountId, hour))[0]?.requests ?? 0,
     ...holds.store,
     ...createGrants(connection, changes),
+    ...createBrakes(connection),
     ...createKeys(connection, changes, clock),
     ...createAccounts(connection, changes),
     ...usage,

@@ -2,7 +2,7 @@
 // not a prefix of this list belongs to a newer gateway or to another program, and stays unchanged.
 import { StoreError } from '../store.ts';
 import type { Db } from './driver.ts';
-import { LIMITS } from './holds/schema.ts';
+import { BRAKES, LIMITS } from './holds/schema.ts';
 
 interface Migration {
   name: string;
@@ -337,6 +337,10 @@ export const MIGRATIONS: readonly Migration[] = [
       ) STRICT, WITHOUT ROWID;
       CREATE INDEX sign_in_tokens_key ON sign_in_tokens (key_id, created_at);
     `,
+  },
+  {
+    name: '0017-brakes',
+    sql: BRAKES,
   },
 ];
 

@@ -10,6 +10,7 @@ import { createAdmissions, prepareAdmissions, keysOf, prepareKeys } from './acce
 import { createPace, inSteps } from './background.ts';
 import { connect } from './connection.ts';
 import { loadDriver, type Db } from './driver.ts';
+import { brakesOf, prepareBrakes } from './holds/brakes.ts';
 import { grantsOf, prepareGrants } from './holds/grants.ts';
 import { createHolds, prepareHolds } from './holds/holds.ts';
 import { prepareItems, pruneItems } from './items.ts';
@@ -45,6 +46,7 @@ export async function openSqlite(file: string, clock: Clock): Promise<Store> {
     admit: admissions.admit,
     ...holds.store,
     ...grantsOf(connection),
+    ...brakesOf(connection),
     used: (accountId, hour) => run((sql) => sql.used.get(accountId, hour) ?? 0),
 
     ...keysOf(connection),
@@ -72,6 +74,7 @@ export async function openSqlite(file: string, clock: Clock): Promise<Store> {
       await prune(connection, now, keep);
       await inSteps(connection, (sql, most) => sql.holds.pruneSpending(now, most));
       await inSteps(connection, (sql, most) => sql.pruneGrants(now - keep, most));
+      await inSteps(connection, ({ brakes }, most) => brakes.prune(now, keep, most));
     },
     storeItems: (rows, bounds) => run(({ items }) => items.store(rows, bounds)),
     findItems: (accountId, ids, now, mostBytes) =>
@@ -106,6 +109,7 @@ function prepare(db: Db) {
     ...prepareAccounts(db, keys.forgetKeys, holds.removeLimitsOf),
     ...prepareGrants(db, keys.forgetKeys),
     holds,
+    brakes: prepareBrakes(db),
     ...keys,
     ...prepareHealth(db),
     usage: prepareUsage(db, keys.touchKey, holds.ledger.spend),

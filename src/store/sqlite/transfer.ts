@@ -50,6 +50,8 @@ const FORMS: Readonly<Record<StoredRecord['type'], Form>> = {
   },
   grant: { order: 'rowid' },
   spending: { order: 'account_id, kind, start' },
+  brake: { order: 'id' },
+  brake_prompt: { order: 'conversation, prompt' },
   hour: { order: 'account_id, hour' },
   usage: {
     order: 'id',

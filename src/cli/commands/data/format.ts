@@ -17,6 +17,8 @@ export const noCounts = (): Counts => ({
   sign_in_token: 0,
   grant: 0,
   spending: 0,
+  brake: 0,
+  brake_prompt: 0,
   hour: 0,
   usage: 0,
 });

@@ -4,6 +4,7 @@ import { nameFault } from '../../../accounts/json.ts';
 import { ENDPOINT_NAMES, PERMISSIONS } from '../../../canonical/request.ts';
 import { HOUR_MS } from '../../../clock.ts';
 import type { StoredRecord } from '../../../store/store.ts';
+import { BRAKES } from '../../../store/holds/brakes.ts';
 import { LIMIT_KINDS } from '../../../tier.ts';
 import { MAX_MODEL_LENGTH, USAGE_COLUMNS, type UsageKind } from '../../../store/usage-columns.ts';
 
@@ -58,6 +59,7 @@ const model = rule(
 );
 const flag = rule('true or false', (value) => typeof value === 'boolean');
 const sha256 = matching('a SHA-256 in hex', /^[0-9a-f]{64}$/);
+const conversation = matching('the ID of a conversation', /^conv_\w{1,60}$/);
 const keyId = matching('the ID of a key', /^key_\w{1,60}$/);
 const oneOf =
   (names: readonly string[]) =>
@@ -140,6 +142,20 @@ export const MEMBERS: Readonly<Record<StoredRecord['type'], Readonly<Record<stri
     estimated_cost: count,
     unpriced: count,
   },
+  brake: {
+    id: conversation,
+    account_id: accountNumber,
+    spent: optional(count),
+    base: count,
+    allowed: optional(count),
+    stopped: optional(rule(`one of ${BRAKES.join(', ')}`, oneOf(BRAKES))),
+    stopped_at: optional(time),
+    run: optional(word),
+    run_calls: optional(count),
+    run_forgiven: optional(count),
+    at: time,
+  },
+  brake_prompt: { conversation, prompt: word, account_id: accountNumber, requests: count, at: time },
   hour: { account_id: accountNumber, hour, requests: count },
   usage: Object.fromEntries(
     USAGE_COLUMNS.map(({ name, kind, nullable }) => [

@@ -6,6 +6,7 @@ import { ANSWERS_LATER, readModelName, refuse } from '../../shared/client.ts';
 import type { Envelope, Hints } from '../../interface/bodies.ts';
 import { isName, keptIn } from '../../shared/kept.ts';
 import { beginningOf, keyAlone, lastTurn, estimateBody, sessionIn } from '../../shared/hints.ts';
+import { steps } from './steps.ts';
 
 const ROLES: ReadonlySet<unknown> = new Set(['developer', 'system', 'user', 'assistant', 'tool', 'function']);
 
@@ -172,6 +173,7 @@ export const hints: Hints = {
   estimate: estimateBody,
   names: (value) => sessionIn(value.metadata) ?? keyAlone(value),
   beginning: ({ messages }) => beginningOf('', messages),
+  steps,
   hasOpenToolTurn({ messages }) {
     const last = lastTurn(messages);
     return isObject(last) && (last.role === 'tool' || last.role === 'function');

@@ -7,6 +7,7 @@ import { readModelName, refuse } from '../../shared/client.ts';
 import { addedTool } from '../wire-types.ts';
 import { isName, keptIn } from '../../shared/kept.ts';
 import { beginningOf, lastTurn, estimateBody, NO_NAMES, sessionIn } from '../../shared/hints.ts';
+import { steps } from './steps.ts';
 
 const SERVER_TOOL = /^(web_search|web_fetch|code_execution|tool_search|advisor|mcp_toolset)/;
 
@@ -157,6 +158,7 @@ export const hints: Hints = {
   names: ({ metadata }) => sessionIn(metadata) ?? NO_NAMES,
   beginning: ({ system, messages }) =>
     beginningOf((JSON.stringify(system) ?? '').slice(-SYSTEM_END), messages),
+  steps,
   hasOpenToolTurn({ messages }) {
     const last = lastTurn(messages);
     return (

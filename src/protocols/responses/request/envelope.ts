@@ -8,6 +8,7 @@ import { ANSWERS_LATER, readModelName, refuse } from '../../shared/client.ts';
 import { isHosted } from './tools.ts';
 import { isName, keptIn } from '../../shared/kept.ts';
 import { beginningOf, estimateBody, keyAlone, sessionIn } from '../../shared/hints.ts';
+import { steps } from './steps.ts';
 
 export function readEnvelope(value: JsonObject): Envelope {
   const model = readModelName(value);
@@ -206,6 +207,7 @@ export const hints: Hints = {
     const before = typeof instructions === 'string' ? instructions : '';
     return beginningOf(before, typeof input === 'string' ? [{ role: 'user', content: input }] : input);
   },
+  steps,
   hasOpenToolTurn({ input }) {
     return Array.isArray(input) && isResult(input.findLast((item) => !isSystem(item)));
   },

@@ -20,9 +20,11 @@ import {
   standingsOf,
   Tally,
 } from '../../holds/holds.ts';
+import { BrakeTally, brakeQuestion } from '../../holds/brakes.ts';
 import { StoreError } from '../../store.ts';
 import type { Changes } from '../changes.ts';
 import type { Connection } from '../connection.ts';
+import { BrakeSpending, brakeWrites } from './brakes.ts';
 import { literal, ownClient, type OwnClient, type Row } from './own-client.ts';
 import {
   answerOf,
@@ -193,6 +195,8 @@ class Queue {
     const answer = answerOf(rows.slice(BEGIN.length), question);
     const { now, readings, keys } = answer;
     const spending = new SpendingWrites();
+    const brakes = question.brakes && answer.brakes && new BrakeTally(question.brakes, answer.brakes);
+    const brakeSpending = new BrakeSpending();
     const removed: string[] = [];
     const held: string[] = [];
     for (const { item } of settling) {
@@ -201,7 +205,13 @@ class Queue {
       if (row === undefined || reading === undefined) continue;
       answer.holds.delete(item.hold);
       removed.push(`(${item.accountId}, ${item.hold})`);
+      const isBack = row.lapsedAt !== null;
       if (row.lapsedAt !== null) spending.add(item.accountId, row.lapsedAt, lapsed(row, -1));
+      if (row.conversation !== null) {
+        const cost = item.cost - (isBack ? row.cost : 0);
+        brakeSpending.add(row.conversation, cost);
+        brakes?.settle(row.conversation, cost, isBack ? 0 : row.cost);
+      }
       spending.add(item.accountId, now, spendingOf(item));
       readings.set(item.accountId, settledReading(reading, row, item, now));
     }
@@ -210,13 +220,17 @@ class Queue {
       [...readings].map(([accountId, reading]) => [accountId, new Tally(reading, now)]),
     );
     const counts = asked.map(({ item: { request, number } }): HoldCount => {
-      const { key, tokens, cost } = request;
+      const { key, tokens, cost, braked } = request;
       const refused = refusedKey(key.tier, keys.get(key.id));
       const tally = tallies.get(key.accountId);
       if (refused !== undefined || tally === undefined) return refused ?? { outcome: 'key_ended' };
+      const refusal = braked && brakes?.refusalOf(braked);
+      if (refusal !== undefined) return { outcome: 'stopped', refusal };
       const count = tally.decide(request, number);
-      if (count.outcome === 'admitted')
-        held.push(`(${[key.accountId, this.#holder, number, now, tokens, cost].join(', ')})`);
+      if (count.outcome !== 'admitted') return count;
+      const conversation = braked?.most === undefined ? 'NULL' : literal(braked.conversation);
+      held.push(`(${[key.accountId, this.#holder, number, now, tokens, cost, conversation].join(', ')})`);
+      if (braked !== undefined) brakes?.admit(braked, cost);
       return count;
     });
     const hours = [...tallies].flatMap(([accountId, { admitted }]) =>
@@ -229,9 +243,12 @@ class Queue {
           `DELETE FROM holds WHERE holder = ${this.#holder} AND (account_id, number) IN (VALUES ${values})`,
       ),
       ...spending.statements(),
+      ...brakeSpending.statements(now),
+      ...(brakes === undefined ? [] : brakeWrites(brakes.changes, now)),
       ...optional(
         held,
-        (values) => `INSERT INTO holds (account_id, holder, number, at, tokens, cost) VALUES ${values}`,
+        (values) =>
+          `INSERT INTO holds (account_id, holder, number, at, tokens, cost, conversation) VALUES ${values}`,
       ),
       ...optional(
         hours,
@@ -265,6 +282,7 @@ function questionOf(holder: number, settling: readonly Settling[], asked: readon
     keys: [...new Set(asked.map(({ item }) => item.request.key.id))],
     holder,
     holds: settling.map(({ item: { accountId, hold } }) => ({ accountId, hold })),
+    brakes: brakeQuestion(asked.map(({ item }) => item.request)),
     locked: true,
   };
 }
@@ -299,9 +317,17 @@ const LEFT = 'lapsed_at IS NULL AND holder NOT IN (SELECT id FROM holders)';
 const IS_LEFT = { text: `SELECT 1 FROM holds WHERE ${LEFT} LIMIT 1` };
 const LOCK_OF_LEFT = { text: lockAccounts(`SELECT account_id FROM holds WHERE ${LEFT}`) };
 const LAPSE = {
-  text: `UPDATE holds SET lapsed_at = ${NOW} WHERE ${LEFT} RETURNING account_id, tokens, cost, lapsed_at`,
+  text: `UPDATE holds SET lapsed_at = ${NOW} WHERE ${LEFT} RETURNING account_id, tokens, cost, lapsed_at, conversation`,
 };
 const FORGET = { text: `DELETE FROM holds WHERE lapsed_at < ${NOW} - ${DAY_MS}` };
+
+interface LapsedRow extends Record<string, unknown> {
+  account_id: number;
+  tokens: number;
+  cost: number;
+  lapsed_at: number;
+  conversation: string | null;
+}
 
 async function releaseDead(connection: Connection, isGone: IsGone): Promise<number> {
   const holders = await connection.read<Holder & { over: boolean }>(HOLDERS);
@@ -310,11 +336,15 @@ async function releaseDead(connection: Connection, isGone: IsGone): Promise<numb
   return connection.transaction(async (session) => {
     await session.run(END_LEASES, gone);
     await session.run(LOCK_OF_LEFT);
-    const { rows } = await session.run<Record<string, number>>(LAPSE);
+    const { rows } = await session.run<LapsedRow>(LAPSE);
     const spending = new SpendingWrites();
-    for (const { account_id: accountId = 0, tokens = 0, cost = 0, lapsed_at: at = 0 } of rows)
+    const brakes = new BrakeSpending();
+    for (const { account_id: accountId, tokens, cost, lapsed_at: at, conversation } of rows) {
       spending.add(accountId, at, lapsed({ tokens, cost }, 1));
-    for (const text of spending.statements()) await session.run({ text });
+      if (conversation !== null) brakes.add(conversation, cost);
+    }
+    const now = Math.max(0, ...rows.map((row) => row.lapsed_at));
+    for (const text of [...spending.statements(), ...brakes.statements(now)]) await session.run({ text });
     await session.run(FORGET);
     return rows.length;
   });

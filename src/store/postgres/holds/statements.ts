@@ -13,6 +13,8 @@ import {
   SUM_OF_DAY,
   SUM_OF_HOUR,
 } from '../../holds/holds.ts';
+import type { BrakeQuestion, BrakeReading } from '../../holds/brakes.ts';
+import { brakeReading, brakeStatements } from './brakes.ts';
 import { literal, type Row } from './own-client.ts';
 
 const SUMS = ['tokens', 'fresh', 'cost', 'estimated_tokens', 'estimated_fresh', 'estimated_cost', 'unpriced'];
@@ -49,6 +51,8 @@ export interface Question {
   /** Own holds that are settled. */
   holder: number;
   holds: readonly { accountId: number; hold: number }[];
+  /** Of the requests whose conversations have brakes. */
+  brakes?: BrakeQuestion | undefined;
   /** What is read stays so until the commit. */
   locked: boolean;
 }
@@ -64,10 +68,11 @@ interface Answer {
   readings: Map<number, Reading>;
   keys: Map<string, KeyState>;
   holds: Map<number, HoldRow>;
+  brakes: BrakeReading | undefined;
 }
 
 /** Statements whose rows `answerOf` reads. Each one sees what was committed before it. */
-export function questionStatements({ wanted, keys, holder, holds, locked }: Question): string[] {
+export function questionStatements({ wanted, keys, holder, holds, brakes, locked }: Question): string[] {
   const ids = wanted.map(({ accountId }) => accountId).join(', ');
   const asked = wanted.flatMap(({ accountId, requests, spending }) =>
     [...new Set([...requests, ...spending])].map(
@@ -104,8 +109,9 @@ export function questionStatements({ wanted, keys, holder, holds, locked }: Ques
          FROM keys JOIN accounts ON accounts.id = account_id WHERE keys.id IN (${keys.map(literal).join(', ')})`,
     settled.length === 0
       ? 'SELECT'
-      : `SELECT account_id, number, tokens, cost, lapsed_at FROM holds
+      : `SELECT account_id, number, tokens, cost, conversation, lapsed_at FROM holds
          WHERE holder = ${holder} AND (account_id, number) IN (VALUES ${settled.join(', ')})`,
+    ...brakeStatements(brakes),
   ];
 }
 
@@ -114,8 +120,8 @@ const milliseconds = (time: string): string =>
 
 /** `rows`: of the statements of the question, the two that lock included. */
 export function answerOf(
-  [, , counts = [], held = [], granted = [], keys = [], holds = []]: Row[][],
-  { wanted, holder }: Question,
+  [, , counts = [], held = [], granted = [], keys = [], holds = [], ...braked]: Row[][],
+  { wanted, holder, brakes }: Question,
 ): Answer {
   const now = Number(counts[0]?.['now'] ?? 0);
   const readings = new Map(
@@ -124,13 +130,14 @@ export function answerOf(
   return {
     now,
     readings,
+    brakes: brakes && brakeReading(braked),
     keys: new Map(
       keys.flatMap(({ id, tier, valid }) =>
         typeof id === 'string' ? [[id, { tier: tier as string, valid: valid === true }]] : [],
       ),
     ),
     holds: new Map(
-      holds.flatMap(({ account_id: accountId, number, tokens, cost, lapsed_at: lapsedAt }) =>
+      holds.flatMap(({ account_id: accountId, number, tokens, cost, conversation, lapsed_at: lapsedAt }) =>
         number === undefined
           ? []
           : [
@@ -142,6 +149,7 @@ export function answerOf(
                   number: Number(number),
                   tokens: Number(tokens),
                   cost: Number(cost),
+                  conversation: typeof conversation === 'string' ? conversation : null,
                   lapsedAt: lapsedAt === null ? null : Number(lapsedAt),
                 },
               ],

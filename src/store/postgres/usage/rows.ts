@@ -4,6 +4,7 @@ import { randomUUID } from 'node:crypto';
 import type { Batch } from '../../store.ts';
 import { USAGE_COLUMNS, USAGE_NAMES, valueOf, type UsageKind, type UsageRow } from '../../usage-columns.ts';
 import { DAY_MS, HOUR_MS, hourOf } from '../../../clock.ts';
+import { PROMPTS_KEPT_MS } from '../../holds/brakes.ts';
 import { SUM_OF_DAY, SUM_OF_HOUR, SUMS_KEPT_MS } from '../../holds/holds.ts';
 import type { Connection } from '../connection.ts';
 import { ADD_SPENDING } from '../holds/statements.ts';
@@ -66,6 +67,8 @@ const PRUNE_WRITERS = inSteps('usage_writers', 'at < $1');
 const PRUNE_DAYS = inSteps('spending', `kind = ${SUM_OF_DAY} AND start < $1`);
 const PRUNE_HOURS = inSteps('spending', `kind = ${SUM_OF_HOUR} AND start < $1`);
 const PRUNE_GRANTS = inSteps('grants', 'until < $1');
+const PRUNE_BRAKES = inSteps('brakes', 'at < $1');
+const PRUNE_PROMPTS = inSteps('brake_prompts', 'at < $1');
 
 export function createUsage(connection: Connection) {
   const { pruneSums, ...reports } = createUsageSums(connection);
@@ -96,6 +99,8 @@ export function createUsage(connection: Connection) {
       await steps(PRUNE_DAYS, trusted - SUMS_KEPT_MS);
       await steps(PRUNE_HOURS, trusted - 2 * DAY_MS);
       await steps(PRUNE_GRANTS, trusted - keep);
+      await steps(PRUNE_BRAKES, trusted - keep);
+      await steps(PRUNE_PROMPTS, trusted - PROMPTS_KEPT_MS);
     },
   };
 }

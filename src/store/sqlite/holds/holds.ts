@@ -2,6 +2,7 @@
 import type { Clock } from '../../../clock.ts';
 import { hourOf } from '../../../clock.ts';
 import { type Holder, type HoldEngine, Holding, type IsGone, newHolderId } from '../../holds/holder.ts';
+import { BrakeTally, brakeQuestion } from '../../holds/brakes.ts';
 import {
   type HoldCount,
   type HoldRequest,
@@ -80,7 +81,7 @@ function prepareTurn(db: Db, ledger: Ledger) {
     const sums = new Map<number, Spending>();
     for (const { settlement } of settled) {
       const { accountId } = settlement;
-      const spent = ledger.settle(holder, settlement);
+      const spent = ledger.settle(holder, settlement, now);
       const before = sums.get(accountId);
       if (spent !== undefined) sums.set(accountId, before === undefined ? spent : plus(before, spent));
     }
@@ -94,16 +95,24 @@ function prepareTurn(db: Db, ledger: Ledger) {
     now: number,
   ): HoldCount[] {
     const tallies = new Map<number, Tally>();
-    const counts = asked.map(({ request, number }) => {
+    const question = brakeQuestion(asked.map(({ request }) => request));
+    const brakes = question && new BrakeTally(question, ledger.brakes.read(question));
+    const counts = asked.map(({ request, number }): HoldCount => {
       const { accountId } = request.key;
+      const { braked, tokens, cost } = request;
+      const refusal = braked && brakes?.refusalOf(braked);
+      if (refusal !== undefined) return { outcome: 'stopped', refusal };
       let tally = tallies.get(accountId);
       if (tally === undefined)
         tallies.set(accountId, (tally = new Tally(existing(readings.get(accountId)), now)));
       const decided = tally.decide(request, number);
-      if (decided.outcome === 'admitted')
-        ledger.hold(accountId, holder, number, now, request.tokens, request.cost);
+      if (decided.outcome !== 'admitted') return decided;
+      const conversation = braked?.most === undefined ? null : braked.conversation;
+      ledger.hold(accountId, holder, number, now, tokens, cost, conversation);
+      if (braked !== undefined) brakes?.admit(braked, cost);
       return decided;
     });
+    if (brakes !== undefined) ledger.brakes.write(brakes.changes, now);
     for (const [accountId, { admitted }] of tallies)
       if (admitted > 0) count.run(accountId, hourOf(now), admitted);
     return counts;
@@ -135,7 +144,7 @@ function readAll(
 }
 
 function prepareRemoval(db: Db) {
-  const removals = ['spending', 'holds', 'grants'].map((table) =>
+  const removals = ['spending', 'holds', 'grants', 'brakes', 'brake_prompts'].map((table) =>
     db.prepare<[account: number]>(`DELETE FROM ${table} WHERE account_id = ?`),
   );
   const pruneSums = db.prepare<[kind: number, before: number, most: number]>(
@@ -166,7 +175,7 @@ function prepareLeases(db: Db, ledger: Ledger) {
   const all = db.prepare<[], HolderRow>('SELECT * FROM holders');
   const leave = db.prepare<[id: number]>('DELETE FROM holders WHERE id = ?');
   const rows =
-    'SELECT account_id AS accountId, holder, number, tokens, cost, lapsed_at AS lapsedAt FROM holds';
+    'SELECT account_id AS accountId, holder, number, tokens, cost, conversation, lapsed_at AS lapsedAt FROM holds';
   const own = db.prepare<[holder: number, upTo: number], HoldRow>(`${rows} WHERE holder = ? AND number <= ?`);
   const left = db.prepare<[], HoldRow>(
     `${rows} WHERE lapsed_at IS NULL AND holder NOT IN (SELECT id FROM holders)`,
@@ -177,13 +186,13 @@ function prepareLeases(db: Db, ledger: Ledger) {
   const forget = db.prepare<[before: number]>('DELETE FROM holds WHERE lapsed_at < ?');
 
   const renewOwn = db.transaction(
-    (holder: Holder, until: number, upTo: number, live: ReadonlySet<number>): void => {
+    (holder: Holder, until: number, upTo: number, live: ReadonlySet<number>, now: number): void => {
       renew.run(holder.id, holder.address, holder.pid, until);
       for (const { accountId, number } of own.all(holder.id, upTo)) {
         if (live.has(number)) continue;
         const nothing = { tokens: 0, fresh: 0, cost: 0, estimated: false, unpriced: false, limits: [] };
         const settlement = { hold: number, accountId, ...nothing };
-        ledger.settle(holder.id, settlement);
+        ledger.settle(holder.id, settlement, now);
       }
     },
   );
@@ -192,6 +201,7 @@ function prepareLeases(db: Db, ledger: Ledger) {
     const lost = left.all();
     for (const row of lost) {
       ledger.spend(row.accountId, now, lapsed(row, 1));
+      if (row.conversation !== null) ledger.brakes.spend(row.conversation, row.cost, now);
       lapse.run(now, row.accountId, row.holder, row.number);
     }
     forget.run(now - LAPSED_KEPT_MS);
@@ -231,7 +241,8 @@ export function createHolds(
     async renew(holder, leaseMs, { upTo, live }) {
       const own = await leases();
       await own.run(({ holds }) => {
-        holds.leases.renew(holder, clock.now() + leaseMs, upTo, live);
+        const now = clock.now();
+        holds.leases.renew(holder, now + leaseMs, upTo, live, now);
       });
     },
     releaseDead: (isGone) =>

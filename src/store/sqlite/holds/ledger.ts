@@ -19,9 +19,18 @@ import {
   sumsOf,
 } from '../../holds/holds.ts';
 import type { Db } from '../driver.ts';
+import { prepareBrakeCounts } from './brakes.ts';
 
 const SUMS = ['tokens', 'fresh', 'cost', 'estimated_tokens', 'estimated_fresh', 'estimated_cost', 'unpriced'];
-type HoldValues = [account: number, holder: number, number: number, at: number, tokens: number, cost: number];
+type HoldValues = [
+  account: number,
+  holder: number,
+  number: number,
+  at: number,
+  tokens: number,
+  cost: number,
+  conversation: string | null,
+];
 type SumValues = [number, number, number, number, number, number, number];
 
 type Read = (accountId: number, limits: readonly Limit[], now: number) => Reading;
@@ -67,15 +76,16 @@ function prepareReading(db: Db): Read {
 
 export function prepareLedger(db: Db) {
   const read = prepareReading(db);
+  const brakes = prepareBrakeCounts(db);
   const add = db.prepare<[account: number, kind: number, start: number, ...SumValues]>(
     `INSERT INTO spending (account_id, kind, start, ${SUMS.join(', ')}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
      ON CONFLICT DO UPDATE SET ${SUMS.map((name) => `${name} = ${name} + excluded.${name}`).join(', ')}`,
   );
   const hold = db.prepare<HoldValues>(
-    'INSERT INTO holds (account_id, holder, number, at, tokens, cost) VALUES (?, ?, ?, ?, ?, ?)',
+    'INSERT INTO holds (account_id, holder, number, at, tokens, cost, conversation) VALUES (?, ?, ?, ?, ?, ?, ?)',
   );
   const find = db.prepare<[account: number, holder: number, number: number], HoldRow>(
-    `SELECT account_id AS accountId, holder, number, tokens, cost, lapsed_at AS lapsedAt
+    `SELECT account_id AS accountId, holder, number, tokens, cost, conversation, lapsed_at AS lapsedAt
      FROM holds WHERE account_id = ? AND holder = ? AND number = ?`,
   );
   const remove = db.prepare<[account: number, holder: number, number: number]>(
@@ -92,19 +102,22 @@ export function prepareLedger(db: Db) {
   }
 
   /** Gives what is to be spent for it now. Once: without its hold, it was settled already. */
-  function settle(holder: number, settlement: Settlement): Spending | undefined {
-    const { accountId, hold: number } = settlement;
+  function settle(holder: number, settlement: Settlement, now: number): Spending | undefined {
+    const { accountId, hold: number, conversation, cost } = settlement;
     if (remove.run(accountId, holder, number).changes === 0) {
       const row = find.get(accountId, holder, number);
       if (row === undefined || row.lapsedAt === null) return undefined;
       forget.run(accountId, holder, number);
       spend(accountId, row.lapsedAt, lapsed(row, -1));
+      if (row.conversation !== null) brakes.spend(row.conversation, -row.cost, now);
     }
+    if (conversation !== undefined) brakes.spend(conversation, cost, now);
     return spendingOf(settlement);
   }
 
   return {
     read,
+    brakes,
     spend,
     settle,
     hold: (...values: HoldValues): void => void hold.run(...values),

@@ -1,4 +1,4 @@
-// The tables of limits of tokens and money. A step of ../migrations.ts, which was released: it never changes.
+// The tables of limits of tokens and money, and of brakes. Steps of ../migrations.ts: one that was released never changes.
 
 // `spending`: sums by hour (kind 0) and by day (1); money in billionths of a dollar; `estimated_…` is a part. Usage rows that were
 // `settled` are in it already. `holds`: of requests under way, by the process that holds them; `lapsed_at`: settled as estimated, since
@@ -57,4 +57,35 @@ export const LIMITS = `
   ) AS known, (SELECT 0 AS kind UNION ALL SELECT 1)
   WHERE at >= (SELECT coalesce(max(at), 0) FROM usage) - 62 * 86400000
   GROUP BY 1, 2, 3;
+`;
+
+// `brakes`: conversations with a sum or a stop. `spent`: what a conversation cost, once a brake asked for it; `base`: how much of that was
+// there when counting began; `allowed`: up to which sum a person let it go on. `run`: the repeated call by which it was stopped, how often it
+// had come then, and how much of that a person let go on. `brake_prompts`: requests of each prompt.
+export const BRAKES = `
+  CREATE TABLE brakes (
+    id TEXT PRIMARY KEY,
+    account_id INTEGER NOT NULL,
+    spent INTEGER,
+    base INTEGER NOT NULL,
+    allowed INTEGER,
+    stopped TEXT,
+    stopped_at INTEGER,
+    run TEXT,
+    run_calls INTEGER,
+    run_forgiven INTEGER,
+    at INTEGER NOT NULL
+  ) STRICT, WITHOUT ROWID;
+  CREATE INDEX brakes_stopped ON brakes (stopped_at) WHERE stopped IS NOT NULL;
+  CREATE INDEX brakes_account ON brakes (account_id);
+  CREATE TABLE brake_prompts (
+    conversation TEXT NOT NULL,
+    prompt TEXT NOT NULL,
+    account_id INTEGER NOT NULL,
+    requests INTEGER NOT NULL,
+    at INTEGER NOT NULL,
+    PRIMARY KEY (conversation, prompt)
+  ) STRICT, WITHOUT ROWID;
+  CREATE INDEX brake_prompts_account ON brake_prompts (account_id);
+  ALTER TABLE holds ADD COLUMN conversation TEXT;
 `;
