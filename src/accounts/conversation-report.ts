@@ -1,6 +1,7 @@
 // What conversations cost, and which part of each: as `gateway conversations --json` prints it.
 import { isoTime } from '../clock.ts';
 import type { ConversationPart } from '../store/conversation-parts.ts';
+import type { Brake, Stopped } from '../store/holds/brakes.ts';
 import type { StoredRequest } from '../store/store.ts';
 import { readDetail } from './request-json.ts';
 
@@ -26,18 +27,34 @@ export interface ConversationJson extends Sums {
   subagents: number;
   misses: number;
   misses_cost_usd: number | null;
-  /** What stopped it; null: nothing did. */
-  stopped: string | null;
+  /** The brake that stopped it; null: none did, or it went on since. */
+  stopped: Brake | null;
 }
 
-/** All conversations of the parts, the latest first. */
-export function conversationsJson(parts: readonly ConversationPart[]): ConversationJson[] {
-  return [...groupsOf(parts, ({ conversation }) => conversation).values()]
-    .map(conversationJson)
-    .sort((a, b) => (a.last_at < b.last_at ? 1 : -1));
+/** All conversations of the parts, and those of which every request was refused, the latest first. */
+export function conversationsJson(
+  parts: readonly ConversationPart[],
+  stops: readonly Stopped[] = [],
+): ConversationJson[] {
+  const stopOf = new Map(stops.map((stop) => [stop.conversation, stop]));
+  const groups = groupsOf(parts, ({ conversation }) => conversation);
+  const known = [...groups].map(([id, group]) => conversationJson(group, stopOf.get(id)));
+  const refused = stops.filter(({ conversation }) => !groups.has(conversation)).map(refusedJson);
+  return [...known, ...refused].sort((a, b) => (a.last_at < b.last_at ? 1 : -1));
 }
 
-function conversationJson(parts: readonly ConversationPart[]): ConversationJson {
+/** Of a conversation whose requests were all refused. */
+function refusedJson({ conversation: id, account, at, brake }: Stopped): ConversationJson {
+  const time = isoTime(at);
+  return {
+    ...{ id, account, client: null, label: null, started_at: time, last_at: time },
+    ...sumOf([]),
+    ...{ subagents: 0, misses: 0, misses_cost_usd: null, stopped: brake },
+  };
+}
+
+function conversationJson(parts: readonly ConversationPart[], stop: Stopped | undefined): ConversationJson {
+  const lastStartedAt = Math.max(...parts.map((part) => part.lastStartedAt));
   // What the last request says of itself; what it does not say, an earlier one may.
   const latest = [...parts].sort((a, b) => b.lastAt - a.lastAt);
   const said = (member: 'label' | 'client' | 'account'): string | null =>
@@ -54,7 +71,8 @@ function conversationJson(parts: readonly ConversationPart[]): ConversationJson 
     subagents: new Set(parts.flatMap(({ agent }) => agent ?? [])).size,
     misses: parts.reduce((sum, { misses }) => sum + misses, 0),
     misses_cost_usd: money(parts.map(({ missesCostUsd }) => missesCostUsd)),
-    stopped: null,
+    // A request that was admitted later shows that it goes on, as with a new prompt.
+    stopped: stop !== undefined && stop.at >= lastStartedAt ? stop.brake : null,
   };
 }
 
@@ -84,9 +102,10 @@ export interface OneConversationJson extends ConversationJson {
 export function oneConversationJson(
   parts: readonly ConversationPart[],
   rows: readonly StoredRequest[],
+  stop: Stopped | undefined,
 ): OneConversationJson {
   return {
-    ...conversationJson(parts),
+    ...(parts.length === 0 && stop !== undefined ? refusedJson(stop) : conversationJson(parts, stop)),
     agents: inOrder(parts, ({ agent }) => agent).map(([id, group]) => ({
       id,
       parent: first(group, 'parentAgent'),

@@ -9,6 +9,7 @@ import type { HeaderList, SiteExchange } from '../gateway/exchange.ts';
 import type { Logger } from '../log.ts';
 import type { Routing } from '../routing/routing.ts';
 import type { AdminScope, AdminStore } from '../store/admin/admin-records.ts';
+import type { BrakeStore } from '../store/holds/brakes.ts';
 import type { KeyStore, AdmissionStore, UsageStore, HealthStore } from '../store/store.ts';
 import type { Authenticator, Caller } from './authenticate.ts';
 import type { Events } from './operations/events.ts';
@@ -39,7 +40,7 @@ export interface AdminParts {
   effective: () => Promise<{ file: string | null; values: readonly EffectiveValue[] }>;
   /** The settings of each tool for this gateway. */
   connect: (to: ConnectTarget) => Promise<readonly ConnectFacts[]>;
-  store: KeyStore & AdmissionStore & UsageStore & HealthStore & AdminStore;
+  store: KeyStore & AdmissionStore & UsageStore & BrakeStore & HealthStore & AdminStore;
   routing: Routing;
   /** Resolves when the search for local servers is over. */
   discovered: Promise<void>;

@@ -114,7 +114,7 @@ const COMMANDS: readonly CommandRow[] = [
   },
   {
     name: 'conversations',
-    summary: 'what each conversation cost, its sub-agents and its cache misses',
+    summary: 'what each conversation cost; let one go on that a brake stopped',
     load: async () => (await import('./commands/data/conversations.ts')).defineConversations,
   },
   {
@@ -194,7 +194,8 @@ class GatewayCommand extends Command {
   /** commander shows the help of a group for `gateway nope --help`, too. */
   override helpInformation(context?: HelpContext): string {
     const [word = '-'] = this.args;
-    if (this.commands.length > 0 && !word.startsWith('-')) this.refuseCommand(word);
+    const isGroup = this.commands.length > 0 && this.registeredArguments.length === 0;
+    if (isGroup && !word.startsWith('-')) this.refuseCommand(word);
     return super.helpInformation(context);
   }
 

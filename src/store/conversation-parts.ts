@@ -47,6 +47,8 @@ export interface ConversationPart extends Named {
   /** When the first one arrived, and the last one ended. */
   startedAt: number;
   lastAt: number;
+  /** When the last one arrived. */
+  lastStartedAt: number;
 }
 
 const NAMES: Readonly<Record<keyof Named, string>> = {
@@ -80,6 +82,7 @@ const SUMS: Readonly<
   missesCostUsd: 'sum(cache_miss_cost_usd)',
   startedAt: whole('min(at - duration_ms)'),
   lastAt: 'max(at)',
+  lastStartedAt: whole('max(at - duration_ms)'),
 };
 
 /** Behind all ids that begin with the text: no character of base62 stands behind it. */

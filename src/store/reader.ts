@@ -15,6 +15,7 @@ export type StoreReader = Pick<
   | 'conversationParts'
   | 'standings'
   | 'listGrants'
+  | 'listStops'
 >;
 
 /** Stands for a database that does not exist yet. */
@@ -30,4 +31,5 @@ export const NO_STORE: StoreReader = {
   conversationParts: () => Promise.resolve([]),
   standings: () => Promise.resolve([]),
   listGrants: () => Promise.resolve([]),
+  listStops: () => Promise.resolve([]),
 };

@@ -39,8 +39,8 @@ function missText({ misses, misses_cost_usd: cost }: ConversationJson): string {
   return cost === null ? String(misses) : `${misses}, ${formatCost(cost)}`;
 }
 
-/** `from`: columns of the terminal from which on there is room for it. */
-function columnsFor({ width, zone }: Canvas): Column<ConversationJson>[] {
+/** `from`: columns of the terminal from which on there is room for it. `isStopped`: a brake stopped some conversation. */
+function columnsFor({ width, zone }: Canvas, isStopped: boolean): Column<ConversationJson>[] {
   const idOf = ({ id }: ConversationJson): string => (width === undefined ? clean(id) : shortId(clean(id)));
   const columns: (Column<ConversationJson> & { from?: number })[] = [
     { title: timeTitle('STARTED', zone), value: (row) => shown(Date.parse(row.started_at), zone), from: 100 },
@@ -55,14 +55,18 @@ function columnsFor({ width, zone }: Canvas): Column<ConversationJson>[] {
     { title: 'COST', value: (row) => formatCost(row.cost_usd), align: 'right' },
     { title: 'MISSES', value: missText, align: 'right', from: 120 },
     { title: timeTitle('LAST', zone), value: (row) => shown(Date.parse(row.last_at), zone), from: 80 },
+    { title: 'STOPPED BY', value: ({ stopped }) => stopped ?? '-' },
     { title: 'ID', value: idOf },
   ];
-  return columns.filter(({ from = 0 }) => from <= (width ?? Infinity));
+  const isShown = ({ title, from = 0 }: { title: string; from?: number }): boolean =>
+    from <= (width ?? Infinity) && (isStopped || title !== 'STOPPED BY');
+  return columns.filter(isShown);
 }
 
 export function conversationTable(rows: readonly ConversationJson[], canvas: Canvas): string[] {
   const { width, style } = canvas;
-  return table(rows, columnsFor(canvas), { width, style });
+  const isStopped = rows.some(({ stopped }) => stopped !== null);
+  return table(rows, columnsFor(canvas, isStopped), { width, style });
 }
 
 export function conversationLines(conversation: OneConversationJson, canvas: Canvas): string[] {
@@ -80,7 +84,12 @@ export function conversationLines(conversation: OneConversationJson, canvas: Can
       inSentence(`${time(conversation.started_at)} to ${time(conversation.last_at)}`, zone),
     ]),
     ...labelled('all', [sumText(conversation)]),
-    ...labelled('stopped', stopped === null ? [] : [clean(stopped)]),
+    ...labelled(
+      'stopped',
+      stopped === null
+        ? []
+        : [`by the brake ${stopped}; to let it go on: gateway conversations continue ${shortId(id)}`],
+    ),
     ...labelled('agents', agentTree(conversation)),
     ...labelled(
       'work',
@@ -98,7 +107,7 @@ export function conversationLines(conversation: OneConversationJson, canvas: Can
       'models',
       conversation.models.map((row) => `${clean(targetOf(row))}: ${sumText(row)}`),
     ),
-    ...labelled('in turn', [turnsText(conversation)]),
+    ...labelled('in turn', conversation.turns.length === 0 ? [] : [turnsText(conversation)]),
     ...labelled('compactions', compactions.length === 0 ? [] : [compactions.map(time).join(', ')]),
     ...labelled(
       'cache misses',

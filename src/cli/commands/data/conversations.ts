@@ -3,12 +3,18 @@ import type { Command } from 'commander';
 import { conversationsJson, oneConversationJson } from '../../../accounts/conversation-report.ts';
 import { HOUR_MS } from '../../../clock.ts';
 import { findConversation } from '../../args/find-conversation.ts';
+import type { Config } from '../../../config/config.ts';
+import { CliError } from '../../../cli-error.ts';
+import type { Stopped } from '../../../store/holds/brakes.ts';
 import type { StoreReader } from '../../../store/reader.ts';
-import { parseLimit, parseSince } from '../../args/values.ts';
+import type { Store } from '../../../store/store.ts';
+import { amountNumber } from '../../../tier.ts';
+import { parseAmountOf, parseLimit, parseSince } from '../../args/values.ts';
+import { auditedChange } from '../../audited.ts';
 import type { Context } from '../../context.ts';
-import { withReadStore } from '../../database.ts';
+import { sayWritten, withReadStore, withStore } from '../../database.ts';
 import { unknownAccount } from '../../ui/sentences.ts';
-import { createStyle, printJson, printLines, widthOf, zoneOf } from '../../ui/style.ts';
+import { clean, createStyle, printJson, printLines, widthOf, zoneOf } from '../../ui/style.ts';
 
 interface Options {
   since?: number;
@@ -19,10 +25,13 @@ interface Options {
 }
 
 const DEFAULT_LIMIT = 100;
+/** Stopped conversations that are looked at, the last ones. */
+const MOST_STOPS = 10_000;
 const DEFAULT_WINDOW_MS = 24 * HOUR_MS;
 
 export function defineConversations(conversations: Command, context: Context): void {
   const { clock } = context;
+  conversations.enablePositionalOptions();
   conversations
     .argument('[id]', 'the id of one conversation, or the beginning of it')
     .option('--since <when>', 'a duration (2h, 7d) or an ISO date or time (default: 24h)', (text) =>
@@ -36,7 +45,8 @@ export function defineConversations(conversations: Command, context: Context): v
       'after',
       '\nSums are of whole conversations, also of what was before --since. A request bears the label of its header' +
         '\nx-gateway-label, or of its key (gateway run --label).' +
-        '\n\nExamples:\n  gateway conversations --since 7d --label pr-123\n  gateway conversations 3kX9aB2q',
+        '\n\nExamples:\n  gateway conversations --since 7d --label pr-123\n  gateway conversations 3kX9aB2q' +
+        '\n  gateway conversations continue 3kX9aB2q',
     )
     .action(async (id: string | undefined, options: Options, command: Command) =>
       withReadStore(command, context, async (store) => {
@@ -44,13 +54,33 @@ export function defineConversations(conversations: Command, context: Context): v
         else await showOne(id, options, store, context);
       }),
     );
+  conversations
+    .command('continue')
+    .description('let a conversation go on that a brake stopped, at once, also for running servers')
+    .argument('<id>', 'its id, or the beginning of it')
+    .option(
+      '--cost <usd>',
+      'what it may cost from now on (default: the amount of brakes.conversation)',
+      parseAmountOf('cost'),
+    )
+    .option('--json', 'print JSON')
+    .addHelpText('after', '\nExample:\n  gateway conversations continue 3kX9aB2q --cost 2')
+    .action(async (id: string, options: ContinueOptions, command: Command) =>
+      withStore(command, context, (store, config) => letGoOn(id, options, { store, config }, context)),
+    );
 }
 
 async function showAll(options: Options, store: StoreReader, context: Context): Promise<void> {
   const { account, label, limit, json } = options;
   const since = options.since ?? context.clock.now() - DEFAULT_WINDOW_MS;
   const accountId = account === undefined ? undefined : await idOf(account, store);
-  const rows = conversationsJson(await store.conversationParts({ since, accountId, label, limit }));
+  const parts = await store.conversationParts({ since, accountId, label, limit });
+  const stops = await store.listStops({ accountId, limit: MOST_STOPS });
+  // A conversation whose requests were all refused has no label.
+  const shown = new Set(parts.map(({ conversation }) => conversation));
+  const isShown = ({ conversation, at }: Stopped): boolean =>
+    shown.has(conversation) || (label === undefined && at >= since);
+  const rows = conversationsJson(parts, stops.filter(isShown)).slice(0, limit);
   if (json) {
     printJson(context, rows);
     return;
@@ -73,15 +103,43 @@ async function idOf(name: string, store: StoreReader): Promise<number> {
 const MOST_ROWS = 10_000;
 
 async function showOne(text: string, options: Options, store: StoreReader, context: Context): Promise<void> {
-  const { id, parts } = await findConversation(text, store);
+  const { id, parts, stop } = await findConversation(text, store);
   const rows = await store.listRequests({ conversation: id, limit: MOST_ROWS });
-  const found = oneConversationJson(parts, rows.reverse());
+  const found = oneConversationJson(parts, rows.reverse(), stop);
   if (options.json) {
     printJson(context, found);
     return;
   }
   const { conversationLines } = await import('./conversations-view.ts');
   printLines(context.stdout, conversationLines(found, await canvasOf(context)));
+}
+
+interface ContinueOptions {
+  /** Billionths of a dollar. */
+  cost?: number;
+  json?: boolean;
+}
+
+async function letGoOn(
+  text: string,
+  { cost, json }: ContinueOptions,
+  { store, config }: { store: Store; config: Config },
+  context: Context,
+): Promise<void> {
+  if (cost !== undefined && config.brakes?.conversation === undefined)
+    throw new CliError(
+      '--cost has no effect: the configuration has no brake on what a conversation costs; write brakes: { conversation: 3.00 }, or leave it out',
+    );
+  const { id, parts, stop } = await findConversation(text, store);
+  const accountId = parts[0]?.accountId ?? stop?.accountId ?? 0;
+  await auditedChange(store, context, {
+    action: 'continueConversation',
+    detail: { id, ...(cost !== undefined && { cost_usd: amountNumber('cost', cost) }) },
+    change: () => store.letGoOn({ id, accountId }, cost, context.clock.now()),
+  });
+  sayWritten(context, store);
+  if (json) printJson(context, { id, stopped: null });
+  else printLines(context.stdout, [`conversation ${clean(id)} may go on; its counts begin anew`]);
 }
 
 async function canvasOf(context: Context) {
