@@ -1,6 +1,7 @@
 // What a request is told whose conversation a brake stopped: which brake, what it counted, and how a person lets it go on.
 import { GatewayError } from '../errors.ts';
 import type { Logger } from '../log.ts';
+import { plural } from '../plural.ts';
 import type { BrakeRefusal, BrakeStore, Stop } from '../store/holds/brakes.ts';
 import { amountText } from '../tier.ts';
 
@@ -19,7 +20,7 @@ function counted(refusal: BrakeRefusal): string {
       return `the tool ${name} was called ${refusal.calls} times in a row with the same arguments and the same result`;
     }
     case 'requests_a_prompt':
-      return `one prompt has taken ${refusal.requests} requests, and ${refusal.most} is the most`;
+      return `one prompt has taken ${plural(refusal.requests, 'request')}, and ${refusal.most} is the most`;
   }
 }
 

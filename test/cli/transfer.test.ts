@@ -67,6 +67,8 @@ describe('export and import', () => {
         sign_in_token: 0,
         grant: 0,
         spending: 2,
+        brake: 0,
+        brake_prompt: 0,
         hour: 0,
         usage: 1200,
       },

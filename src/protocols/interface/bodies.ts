@@ -6,7 +6,7 @@ import type { ThinkingCut } from '../../canonical/thinking-signature.ts';
 import type { Warning } from '../../canonical/request.ts';
 import type { ReverseMapping } from '../../canonical/reverse-mapping.ts';
 import type { Members } from '../json/splice.ts';
-import type { Step } from '../prompt/steps.ts';
+import type { Step } from './steps.ts';
 
 /** What the gateway reads from every request of this protocol. A relay examines nothing else of the body. */
 export interface Envelope {

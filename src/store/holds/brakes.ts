@@ -1,6 +1,5 @@
 // Brakes: what one conversation may cost, and how many requests one prompt may take. Both are counted in the transaction that admits a
 // request, so that they are exact as limits are. What is decided here is the same for every engine: they read and write.
-import type { HoldRequest } from './holds.ts';
 
 export const BRAKES = ['conversation', 'repeated_call', 'requests_a_prompt'] as const;
 export type Brake = (typeof BRAKES)[number];
@@ -90,7 +89,7 @@ export interface BrakeQuestion {
   prompts: ReadonlyMap<string, PromptName>;
 }
 
-export interface PromptName {
+interface PromptName {
   accountId: number;
   conversation: string;
   prompt: string;
@@ -98,8 +97,14 @@ export interface PromptName {
 
 export const promptKey = (conversation: string, prompt: string): string => `${conversation} ${prompt}`;
 
+/** A request, and whose it is. */
+interface Asked {
+  key: { accountId: number };
+  braked?: Braked | undefined;
+}
+
 /** What must be read to decide on these requests; undefined: nothing. */
-export function brakeQuestion(requests: readonly HoldRequest[]): BrakeQuestion | undefined {
+export function brakeQuestion(requests: readonly Asked[]): BrakeQuestion | undefined {
   const conversations = new Map<string, number>();
   const prompts = new Map<string, PromptName>();
   for (const {

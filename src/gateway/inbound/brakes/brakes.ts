@@ -4,7 +4,7 @@ import { databaseAway } from '../../../accounts/access.ts';
 import { stopped } from '../../../accounts/brakes.ts';
 import type { Brakes } from '../../../config/config.ts';
 import type { Identity } from '../../../conversations/identity.ts';
-import type { Step } from '../../../protocols/prompt/steps.ts';
+import type { Step } from '../../../protocols/interface/steps.ts';
 import type { Braked } from '../../../store/holds/brakes.ts';
 import type { GatewayDeps } from '../../exchange.ts';
 import type { Inbound } from '../read-request.ts';

@@ -2,7 +2,7 @@
 import { hash } from 'node:crypto';
 import type { Identity } from '../../../conversations/identity.ts';
 import type { Braked } from '../../../store/holds/brakes.ts';
-import type { Step } from '../../../protocols/prompt/steps.ts';
+import type { Step } from '../../../protocols/interface/steps.ts';
 
 type Prompt = Omit<NonNullable<Braked['prompt']>, 'most'>;
 

@@ -2,7 +2,8 @@
 // last two calls differ.
 import { createHash } from 'node:crypto';
 import type { JsonValue } from '../../../canonical/json.ts';
-import { resultText, type Step } from '../../../protocols/prompt/steps.ts';
+import type { Step } from '../../../protocols/interface/steps.ts';
+import { resultText } from '../../../protocols/shared/tools/history-steps.ts';
 import { sameText, sameValue } from '../turn-key.ts';
 
 /** Equal calls with equal results at the end of a history, in a row. */

@@ -6,7 +6,7 @@ import { ANSWERS_LATER, readModelName, refuse } from '../../shared/client.ts';
 import type { Envelope, Hints } from '../../interface/bodies.ts';
 import { isName, keptIn } from '../../shared/kept.ts';
 import { beginningOf, keyAlone, lastTurn, estimateBody, sessionIn } from '../../shared/hints.ts';
-import { steps } from './steps.ts';
+import { steps } from '../steps.ts';
 
 const ROLES: ReadonlySet<unknown> = new Set(['developer', 'system', 'user', 'assistant', 'tool', 'function']);
 

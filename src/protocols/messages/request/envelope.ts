@@ -7,7 +7,7 @@ import { readModelName, refuse } from '../../shared/client.ts';
 import { addedTool } from '../wire-types.ts';
 import { isName, keptIn } from '../../shared/kept.ts';
 import { beginningOf, lastTurn, estimateBody, NO_NAMES, sessionIn } from '../../shared/hints.ts';
-import { steps } from './steps.ts';
+import { steps } from '../steps.ts';
 
 const SERVER_TOOL = /^(web_search|web_fetch|code_execution|tool_search|advisor|mcp_toolset)/;
 

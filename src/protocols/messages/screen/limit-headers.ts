@@ -42,7 +42,8 @@ const WORDS: Readonly<Record<Period, string | undefined>> = {
 
 /** Whether the client says the error's sentence and ends: a limit is used up, or a brake holds. What requests under way hold ends soon. */
 export function endsOnScreen({ kind, native, options }: GatewayError): boolean {
-  return kind === 'rate_limited' && native && options.held !== true;
+  if (!native) return false;
+  return kind === 'conversation_stopped' || (kind === 'rate_limited' && options.held !== true);
 }
 
 /** Without a claim and a status of the overage, Claude Code writes the error's own sentence alone. */

@@ -8,7 +8,7 @@ import { ANSWERS_LATER, readModelName, refuse } from '../../shared/client.ts';
 import { isHosted } from './tools.ts';
 import { isName, keptIn } from '../../shared/kept.ts';
 import { beginningOf, estimateBody, keyAlone, sessionIn } from '../../shared/hints.ts';
-import { steps } from './steps.ts';
+import { steps } from '../steps.ts';
 
 export function readEnvelope(value: JsonObject): Envelope {
   const model = readModelName(value);

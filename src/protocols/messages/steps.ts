@@ -1,6 +1,7 @@
 // The steps of a messages history.
-import { isObject, stringOf, type JsonObject, type JsonValue } from '../../../canonical/json.ts';
-import { ANSWER, type Step, userStep } from '../../prompt/steps.ts';
+import { isObject, stringOf, type JsonObject, type JsonValue } from '../../canonical/json.ts';
+import type { Step } from '../interface/steps.ts';
+import { ANSWER, userStep } from '../shared/tools/history-steps.ts';
 
 export function* steps({ messages }: JsonObject): Generator<Step> {
   if (!Array.isArray(messages)) return;

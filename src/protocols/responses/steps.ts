@@ -1,6 +1,7 @@
 // The steps of a responses history: of the input alone, so that an earlier answer must stand in it.
-import { isObject, stringOf, type JsonObject, type JsonValue } from '../../../canonical/json.ts';
-import { ANSWER, type Step, userStep } from '../../prompt/steps.ts';
+import { isObject, stringOf, type JsonObject, type JsonValue } from '../../canonical/json.ts';
+import type { Step } from '../interface/steps.ts';
+import { ANSWER, userStep } from '../shared/tools/history-steps.ts';
 
 const CALL = '_call';
 const RESULT = '_call_output';

@@ -1,13 +1,6 @@
-// The steps of a history, as every protocol tells them: what a user wrote, what the model answered, the tools that it called and their
-// results. Brakes look for runaway agents in them.
-import { isObject, type JsonValue } from '../../canonical/json.ts';
-
-export type Step =
-  /** Of a user; '' for images and the like alone. */
-  | { type: 'text'; text: string }
-  | { type: 'answer' }
-  | { type: 'call'; id: string; name: string; arguments: JsonValue }
-  | { type: 'result'; id: string; content: JsonValue; failed: boolean };
+// The steps of a history that every protocol reads alike: a user's text without the notes of agents, and results as texts to compare.
+import { isObject, type JsonValue } from '../../../canonical/json.ts';
+import type { Step } from '../../interface/steps.ts';
 
 export const ANSWER: Step = { type: 'answer' };
 
