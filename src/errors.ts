@@ -118,6 +118,8 @@ export type FailureKind =
   | 'timeout'
   /** The gateway itself has no descriptor left for a connection: says nothing about the provider. */
   | 'exhausted'
+  /** A tape has no such request. */
+  | 'off_tape'
   | 'failed';
 
 /** The numbers of a context overflow: tokens sent, and tokens allowed. */

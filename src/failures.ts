@@ -20,6 +20,7 @@ export const FAILURES = {
   rate_limited: { next: true, health: 'cools', error: 'unavailable' },
   overloaded: { next: true, health: 'cools', error: 'unavailable' },
   exhausted: { next: true, health: 'neither', error: 'unavailable' },
+  off_tape: { next: true, health: 'neither', error: 'invalid_request' },
   timeout: { next: true, health: 'counts', error: 'upstream' },
   failed: { next: true, health: 'counts', error: 'upstream' },
 } as const satisfies Record<FailureKind, Meaning>;

@@ -35,7 +35,7 @@ const ROOT = [
 const FLOOR_1 = [...ROOT, 'canonical'];
 const FLOOR_2 = [...FLOOR_1, 'protocols', 'store', 'config', 'control', 'conversations', 'repair', 'tools'];
 const FLOOR_3 = [...FLOOR_2, 'accounts', 'routing', 'providers'];
-const FLOOR_5 = [...FLOOR_3, 'gateway', 'observe', 'sign-in', 'server', 'admin', 'sim'];
+const FLOOR_5 = [...FLOOR_3, 'gateway', 'observe', 'sign-in', 'server', 'admin', 'sim', 'tapes'];
 
 /** Folders of `src`, or its own files, and what they may import besides themselves. */
 const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
@@ -79,6 +79,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   server: [...FLOOR_1, 'protocols', 'config', 'control', 'accounts', 'routing', 'gateway', 'observe'],
   admin: [...FLOOR_3, 'gateway', 'observe', 'sign-in'],
   sim: [...FLOOR_1, 'protocols'],
+  tapes: [...FLOOR_3, 'gateway'],
   app: FLOOR_5,
   workers: [...FLOOR_5, 'app'],
   cli: [...FLOOR_5, 'app', 'workers'],
@@ -98,7 +99,7 @@ const OWNERS: Readonly<Record<string, readonly string[]>> = {
   'jsonc-parser': ['tools/texts/'],
   'toml-eslint-parser': ['tools/texts/'],
   'env-paths': ['config/load'],
-  zod: ['admin/', 'config/schema'],
+  zod: ['admin/', 'config/schema', 'tapes/format'],
   // Types alone: the build writes what the program reads.
   '@pydantic/genai-prices': ['routing/price'],
   pino: ['log.ts'],

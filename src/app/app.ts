@@ -1,7 +1,14 @@
 // The composition root: the only file that knows all parts, and the order in which they start and end.
 import { applyChange } from './config-change.ts';
 import { watchConfigFile } from '../config/watch.ts';
-import { type AdminOptions, type Parts, type Peers, type Served, createClients } from './parts.ts';
+import {
+  type AdminOptions,
+  type GatewayRecorder,
+  type Parts,
+  type Peers,
+  type Served,
+  createClients,
+} from './parts.ts';
 import { createDiscovery } from './discovery.ts';
 import { createAdopter, startHousekeeping } from './housekeeping.ts';
 import { isoTime, type Clock } from '../clock.ts';
@@ -59,6 +66,8 @@ interface AppOptions {
   connect?: AdminOptions['connect'];
   /** The other workers of this gateway; undefined: there is one process. */
   peers?: Peers | undefined;
+  /** Of the one process that this gateway is started for. */
+  recorder?: GatewayRecorder | undefined;
 }
 
 export interface App extends Served {
@@ -224,11 +233,11 @@ function metricsHandler({ metrics }: Parts): ControlHandler {
 }
 
 function createParts(options: AppOptions, traces: TraceExporter | undefined): Parts {
-  const { config, log, clock, ids, env = process.env, peers } = options;
+  const { config, log, clock, ids, env = process.env, peers, recorder } = options;
   const timed = config.metrics === null ? undefined : timeStore(options.store, clock);
   const store = timed?.store ?? options.store;
   const state = { config, stopped: false };
-  const { client, sim } = createClients({ clock, ids, env, makeRoom: () => server.makeRoom() });
+  const { client, sim } = createClients({ clock, ids, env, makeRoom: () => server.makeRoom(), recorder });
   const shared = createShared(options);
   const { routing } = shared;
   routing.addProviders([sim]);
@@ -256,16 +265,14 @@ function createParts(options: AppOptions, traces: TraceExporter | undefined): Pa
     usage,
     ...(log.isOff === true ? [] : [createRequestLog(log)]),
     createItemRecorder(items, () => state.config.responses.store),
+    ...[recorder?.observer, metrics, traces].filter((observer) => observer !== undefined),
   ];
   const deps: Parts['deps'] = {
     ...shared,
     current: state,
-    observers: [
-      ...observers,
-      ...(metrics === undefined ? [] : [metrics]),
-      ...(traces === undefined ? [] : [traces]),
-    ],
+    observers,
     traces: traces !== undefined,
+    recording: recorder,
     store,
     items,
     usual: createUsualOutputs(),

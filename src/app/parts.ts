@@ -2,7 +2,8 @@
 // providers.
 import type { AdminDoor, createAdminDoor } from '../admin/door.ts';
 import type { Config, ProviderConfig } from '../config/config.ts';
-import type { GatewayDeps } from '../gateway/exchange.ts';
+import type { GatewayDeps, Recording } from '../gateway/exchange.ts';
+import type { Observer } from '../gateway/trace.ts';
 import type { Live } from '../observe/live.ts';
 import type { Metrics } from '../observe/metrics/metrics.ts';
 import type { TraceExporter } from '../observe/traces.ts';
@@ -13,6 +14,7 @@ import type { Store } from '../store/store.ts';
 import type { UsageSpool } from '../store/usage-spool.ts';
 import type { Clock } from '../clock.ts';
 import { builtinProvider, SIM_URL } from '../config/providers.ts';
+import { TAPE_URL } from '../config/provider/tape.ts';
 import type { Ids } from '../ids.ts';
 import type { Discovery } from './discovery.ts';
 import { startingProvider } from '../providers/authorizer.ts';
@@ -83,12 +85,42 @@ export interface Parts {
   state: { config: Config; stopped: boolean };
 }
 
+/** Sees the requests of one process, and what its gateway asks of providers for them. */
+export interface GatewayRecorder extends Recording {
+  observer: Observer;
+  wrap(client: ProviderClient): ProviderClient;
+}
+
 /** One client for all providers: those of the configuration, and the simulated one inside this process. */
-export function createClients(options: { clock: Clock; ids: Ids; env: Environment; makeRoom?: () => void }): {
+export function createClients(options: {
+  clock: Clock;
+  ids: Ids;
+  env: Environment;
+  makeRoom?: () => void;
+  recorder?: GatewayRecorder | undefined;
+}): {
   client: ProviderClient;
   sim: ProviderConfig;
 } {
   const { clock, ids } = options;
   const authorizer = startingProvider(SIM_URL, () => startSim({ clock, ids }));
-  return { client: createProviderClient({ ...options, authorizer }), sim: builtinProvider(SIM_MODELS) };
+  const client = createProviderClient({ ...options, authorizer, tapes: tapesOf(options) });
+  return { client: options.recorder?.wrap(client) ?? client, sim: builtinProvider(SIM_MODELS) };
+}
+
+/** Loads what plays tapes at the first request to one. */
+function tapesOf(options: {
+  clock: Clock;
+  env: Environment;
+}): Pick<ProviderClient, 'open'> & { baseUrl: string } {
+  let loading: Promise<ProviderClient['open']> | undefined;
+  return {
+    baseUrl: TAPE_URL,
+    async open(call, cancellation) {
+      loading ??= import('../tapes/replay/client.ts').then(({ createTapeClient }) =>
+        createTapeClient(options),
+      );
+      return (await loading)(call, cancellation);
+    },
+  };
 }

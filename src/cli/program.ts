@@ -33,6 +33,21 @@ const COMMANDS: readonly CommandRow[] = [
     load: async () => (await import('./commands/tools/run.ts')).defineRun,
   },
   {
+    name: 'record',
+    summary: 'run a program and record what it sends and gets as a tape',
+    load: async () => (await import('./commands/tools/tapes/record.ts')).defineRecord,
+  },
+  {
+    name: 'replay',
+    summary: 'answer from a tape, without network',
+    load: async () => (await import('./commands/tools/tapes/replay.ts')).defineReplay,
+  },
+  {
+    name: 'tape',
+    summary: 'look at a tape: what could be a secret in it',
+    load: async () => (await import('./commands/tools/tapes/tape.ts')).defineTape,
+  },
+  {
     name: 'connect',
     summary: 'write the settings that point a tool at this gateway, or take them back',
     load: async () => (await import('./commands/tools/connect.ts')).defineConnect,
@@ -312,7 +327,7 @@ export async function execute(argv: readonly string[], given: Context): Promise<
 }
 
 /** Options of `run` and of the program. */
-const WITH_VALUE = new Set(['--config', '--database', '--label', '--model']);
+const WITH_VALUE = new Set(['--config', '--database', '--label', '--model', '--record']);
 
 /** `gateway run [OPTIONS] TOOL [ARGS…]`: the words after the tool are the tool's. A `--` before it keeps commander from reading them. */
 export function guardToolWords(argv: readonly string[]): string[] {

@@ -18,6 +18,7 @@ import type { HoldStore } from '../store/holds/holds.ts';
 import type { KeyStore, AdmissionStore, UsageStore } from '../store/store.ts';
 import type { DatabaseHealth } from './database-health.ts';
 import type { CacheMisses } from './cache-misses.ts';
+import type { Arrival } from './inbound/read-request.ts';
 import type { Observer } from './trace.ts';
 import type { UsualOutputs } from './usual-outputs.ts';
 
@@ -107,6 +108,12 @@ export interface InFlightLimit {
   readonly closed: boolean;
 }
 
+/** Records one process (`gateway record`; tapes/record). */
+export interface Recording {
+  /** Answers a request with `answer`, which gets the exchange to use: the same one if the request is not of that process. */
+  watch(arrival: Arrival, exchange: Exchange, answer: (watched: Exchange) => Promise<void>): Promise<void>;
+}
+
 export interface GatewayDeps {
   /** A change of the file replaces the configuration; a request reads it once. */
   current: { readonly config: Config };
@@ -133,6 +140,8 @@ export interface GatewayDeps {
   /** Called at the end of each admitted request, in this order. */
   observers: readonly Observer[];
   cacheMisses: CacheMisses;
+  /** Of one process, while `gateway record` runs it; a server has none. */
+  recording?: Recording | undefined;
   /** Requests are exported as spans. */
   traces: boolean;
   /** undefined: metrics are off. */

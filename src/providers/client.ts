@@ -34,8 +34,10 @@ export function createProviderClient(options: {
   /** Called if a connection could not be made for want of descriptors, before it is tried once more. */
   makeRoom?: () => void;
   authorizer?: Authorizer;
+  /** Answers calls by itself whose URL begins with `baseUrl`, which begins as the authorizer's. */
+  tapes?: Pick<ProviderClient, 'open'> & { readonly baseUrl: string };
 }): ProviderClient {
-  const { clock, makeRoom, authorizer } = options;
+  const { clock, makeRoom, authorizer, tapes } = options;
   const ways = createWays(options.env, clock);
 
   function openAuthorized(call: ProviderCall, cancellation: Cancellation): Promise<ProviderReply> {
@@ -65,6 +67,7 @@ export function createProviderClient(options: {
     open(call, cancellation) {
       if (authorizer === undefined || !call.url.startsWith(authorizer.baseUrl))
         return openAuthorized(call, cancellation);
+      if (tapes !== undefined && call.url.startsWith(tapes.baseUrl)) return tapes.open(call, cancellation);
       const ready = authorizer.authorize(call);
       return ready instanceof Promise
         ? ready.then((authorized) => openAuthorized(authorized, cancellation))

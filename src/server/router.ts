@@ -5,6 +5,7 @@ import { GatewayError } from '../errors.ts';
 import { countTokens } from '../gateway/count-tokens.ts';
 import type { Exchange, GatewayDeps, Site } from '../gateway/exchange.ts';
 import { inferOnce } from '../gateway/idempotency.ts';
+import type { Arrival } from '../gateway/inbound/read-request.ts';
 import { infer } from '../gateway/inference.ts';
 import type { Protocol } from '../protocols/interface/protocol.ts';
 import { pathReader, servedPath, type Endpoint, type PathValues } from '../protocols/interface/endpoint.ts';
@@ -147,14 +148,12 @@ export function answer(
 ): Promise<void> {
   switch (route.name) {
     case 'generate':
-    case 'relay': {
-      const key = exchange.headers['idempotency-key'];
-      return key === undefined || key === ''
-        ? infer(route, exchange, deps)
-        : inferOnce(String(key), route, exchange, deps);
-    }
+    case 'relay':
+      if (deps.recording === undefined) return inferAt(route, exchange, deps);
+      return deps.recording.watch(route, exchange, (watched) => inferAt(route, watched, deps));
     case 'count':
-      return countTokens(route, exchange, deps);
+      if (deps.recording === undefined) return countTokens(route, exchange, deps);
+      return deps.recording.watch(route, exchange, (watched) => countTokens(route, watched, deps));
     case 'models':
       return listModels(exchange, deps);
     case 'usage':
@@ -174,6 +173,13 @@ export function answer(
     case 'delete_stored':
       return removeStored(route, exchange, deps);
   }
+}
+
+function inferAt(arrival: Arrival, exchange: Exchange, deps: GatewayDeps): Promise<void> {
+  const key = exchange.headers['idempotency-key'];
+  return key === undefined || key === ''
+    ? infer(arrival, exchange, deps)
+    : inferOnce(String(key), arrival, exchange, deps);
 }
 
 /** A model's name may hold slashes. */

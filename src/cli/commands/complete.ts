@@ -134,6 +134,12 @@ const VALUES: Readonly<Record<string, Values | typeof FILES | typeof FREE>> = {
   workers: { list: workers },
   since: FREE,
   timeout: FREE,
+  tape: FILES,
+  'record tape': FREE,
+  record: FREE,
+  to: FILES,
+  'record words': { list: tools, first: true },
+  'replay words': { list: tools, first: true },
 };
 
 /** undefined: the table lacks the name. */

@@ -1,6 +1,7 @@
 // The gateway that a started tool uses: one of this user's that runs on the same database, else one in this process.
 // That one has a free port of its own: what ends with a tool must not be where other programs expect a gateway.
 import { readBody } from '../../providers/exchange.ts';
+import type { GatewayRecorder } from '../../app/parts.ts';
 import type { Config } from '../../config/config.ts';
 import { cancelledAfter } from '../../cancellation.ts';
 import { isObject } from '../../canonical/json.ts';
@@ -43,6 +44,11 @@ interface Parts {
   /** The name of what is started. */
   tool: string;
   context: Context;
+  /** Not one that runs already. */
+  isOwn?: boolean;
+  recorder?: GatewayRecorder | undefined;
+  /** Of an own one; 0: a free one. */
+  port?: number;
 }
 
 const LOCALHOST = '127.0.0.1';
@@ -55,7 +61,7 @@ const GRACE_MS = 500;
 export async function reachGateway(parts: Parts): Promise<ReachedGateway> {
   const { config, key, context } = parts;
   const client = createDirectClient();
-  const running = await servingGateway(config, context);
+  const running = parts.isOwn === true ? undefined : await servingGateway(config, context);
   // In maintenance it would refuse every request.
   if (running?.status.state === 'serving') {
     const { url } = running;
@@ -72,20 +78,21 @@ export async function reachGateway(parts: Parts): Promise<ReachedGateway> {
   };
 }
 
-async function startOwn({ load, store, tool, context }: Parts) {
+async function startOwn({ load, store, tool, context, recorder, port = 0 }: Parts) {
   const { createLog } = await import('../../log.ts');
   const { openControl } = await import('../commands/running/serving/control.ts');
   const { startGateway } = await import('../commands/running/serving/lifecycle.ts');
   const own = (from: Config): Config => ({
     ...from,
-    listen: { ...from.listen, hosts: [LOCALHOST], defaultHosts: false, port: 0 },
+    listen: { ...from.listen, hosts: [LOCALHOST], defaultHosts: false, port },
     limits: { ...from.limits, shutdownGrace: GRACE_MS },
   });
   // The terminal is the tool's: no log.
   const log = createLog({ format: 'off', stream: context.stderr });
   const reload = async (): Promise<Config> => own(await load());
   const config = await reload();
-  const { app, stop } = await startGateway({ config, source: { load: reload }, store, logger: log, context });
+  const source = { load: reload };
+  const { app, stop } = await startGateway({ config, source, store, logger: log, context, recorder });
   // Without it the tool works all the same, and `gateway top` does not see it.
   const control = await openControl(
     { controlHandlers: app.controlHandlers, status: () => app.status() },

@@ -203,6 +203,7 @@ export const PROXY: Rule<string> = {
   },
 };
 
+export const FOLDER = text('is not a folder', 'write its path (relative to this file)', /\S/);
 export const FILE = text('is not a file', 'write its path (relative to this file)', /\S/);
 
 /** The key becomes the value of a header: spaces around it are removed, control characters inside are invalid. */

@@ -1,7 +1,7 @@
 // The life of a process that serves, once for all: the configuration is read, the gateway starts, greets, reloads, and ends at a
 // signal. `gateway serve` lives it with one process or with workers; a worker and `gateway run` start their gateway here.
 import type { App } from '../../../../app/app.ts';
-import type { Peers, Served } from '../../../../app/parts.ts';
+import type { GatewayRecorder, Peers, Served } from '../../../../app/parts.ts';
 import type { Config } from '../../../../config/config.ts';
 import type { Logger, SharedLog } from '../../../../log.ts';
 import type { Store } from '../../../../store/store.ts';
@@ -134,8 +134,9 @@ export async function startGateway(parts: {
   logger: Logger;
   context: Context;
   peers?: Peers;
+  recorder?: GatewayRecorder | undefined;
 }): Promise<StartedApp> {
-  const { config, source, store, logger, context, peers } = parts;
+  const { config, source, store, logger, context, peers, recorder } = parts;
   const { clock, ids, env } = context;
   const { startApp } = await import('../../../../app/app.ts');
   const app = await startApp({
@@ -152,6 +153,7 @@ export async function startGateway(parts: {
     env,
     version: version(),
     peers,
+    recorder,
   }).catch(async (error: unknown) => {
     throw await listenFailure(error, config, context);
   });
