@@ -20,6 +20,7 @@ import type { Environment } from '../environment.ts';
 import { bareVariables, interpolate, type Interpolated } from './variables/variables.ts';
 import { suggest } from './did-you-mean.ts';
 import { readFileValue } from './variables/secret-files.ts';
+import { resolveTape } from './provider/tape.ts';
 import { resolveProvider, SIM } from './providers.ts';
 import { readSchema, type FileConfig } from './schema/schema.ts';
 
@@ -36,11 +37,11 @@ export function loadConfig(options: LoadOptions): Config {
   for (const [name, given] of Object.entries(file.providers ?? {})) {
     const path = ['providers', name, 'api_key'];
     const read = [...variables(path), ...(given.api_key ?? []).flatMap((_, at) => variables([...path, at]))];
-    const resolved = resolveProvider(name, given, {
-      env: options.env,
-      folder: dirname(source.path),
-      variables: read,
-    });
+    const folder = dirname(source.path);
+    const resolved =
+      given.tape === undefined
+        ? resolveProvider(name, given, { env: options.env, folder, variables: read })
+        : resolveTape(name, given, folder);
     if ('provider' in resolved) {
       providers.push(resolved.provider);
       if (resolved.warning !== undefined) warnings.push(`provider ${name}: ${resolved.warning}`);

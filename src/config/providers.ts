@@ -5,7 +5,6 @@ import { isLoopback } from '../loopback.ts';
 import { readBaseUrl } from './provider/base-url.ts';
 import { lineOf } from './provider/line.ts';
 import { networkOf } from './provider/network.ts';
-import { resolveTape } from './provider/tape.ts';
 import type { Environment } from '../environment.ts';
 import { didYouMean } from './did-you-mean.ts';
 import { readVariable } from './variables/secret-files.ts';
@@ -46,7 +45,6 @@ export function resolveProvider(
 ): Resolved {
   const faults: ConfigFault[] = duplicateModels(given.models ?? []);
   if (name === SIM) return resolveSim(given, faults);
-  if (given.tape !== undefined) return resolveTape(name, given, folder);
   const known = findPreset(name);
   const region = regionOf(known, given, env);
   const preset = known && region !== undefined ? inRegion(known, region) : known;

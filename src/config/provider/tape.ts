@@ -70,7 +70,7 @@ export function resolveTape(
   name: string,
   { tape, ...others }: FileProvider,
   folder: string,
-): { provider: ProviderConfig } | { faults: ConfigFault[] } {
+): { provider: ProviderConfig; warning?: string } | { faults: ConfigFault[] } {
   const given = Object.entries(others).filter(([, value]) => value !== undefined);
   const faults = given.map(([key]) => ({ path: [key], message: 'has no effect on a tape; leave it out' }));
   const at = path.resolve(folder, tape ?? '');

@@ -15,6 +15,7 @@ interface Finding extends Suspicion {
 const MOST_SHOWN = 100;
 
 export function defineTape(tape: Command, context: Context): void {
+  tape.addHelpText('after', '\nExample:\n  gateway tape check login-bug');
   tape
     .command('check')
     .description('say what on a tape could be a secret, or a person’s')
