@@ -107,7 +107,7 @@ const pageFolder = join(import.meta.dirname, 'src/admin/page');
 
 const uplotStyle = join(import.meta.dirname, 'node_modules/uplot/dist/uPlot.min.css');
 
-/** Writes the style and the document of the page, which names its files by their hashes. */
+/** Writes the style and the documents of the pages, which name their files by their hashes. */
 const page = {
   name: 'page',
   buildStart() {
@@ -118,18 +118,22 @@ const page = {
   },
   generateBundle(_, bundle) {
     const files = Object.values(bundle);
-    const script = files.find(({ isEntry }) => isEntry)?.fileName;
     const style = files.find(({ fileName }) => fileName.endsWith('.css'))?.fileName;
-    const source = readFileSync(join(pageFolder, 'index.html'), 'utf8')
-      .replace('main.js', script)
-      .replace('style.css', style);
-    this.emitFile({ type: 'asset', fileName: 'index.html', source });
+    const form = readFileSync(join(pageFolder, 'index.html'), 'utf8');
+    for (const [name, fileName, base] of [
+      ['main', 'index.html', ''],
+      ['device', 'device.html', '/device/'],
+    ]) {
+      const script = files.find((file) => file.isEntry && file.name === name)?.fileName;
+      const source = form.replace('main.js', base + script).replace('style.css', base + style);
+      this.emitFile({ type: 'asset', fileName, source });
+    }
   },
 };
 
 /** The page of the admin API. Its files are cached for ever, so their names hold their hashes. */
 const admin = defineConfig({
-  input: join(pageFolder, 'main.ts'),
+  input: { main: join(pageFolder, 'main.ts'), device: join(pageFolder, 'device.ts') },
   platform: 'browser',
   plugins: [page],
   output: {

@@ -59,6 +59,25 @@ export function revokedKeyJson({ id, revokedAt }: Key) {
   return { id, revoked_at: isoTime(revokedAt) };
 }
 
+/** A code of a client that asks to sign in. */
+export function waitingSignInJson({ code, userAgent, address, createdAt, expiresAt }: Waiting) {
+  return {
+    code,
+    user_agent: userAgent,
+    address,
+    created_at: isoTime(createdAt),
+    expires_at: isoTime(expiresAt),
+  };
+}
+
+interface Waiting {
+  code: string;
+  userAgent: string;
+  address: string;
+  createdAt: number;
+  expiresAt: number;
+}
+
 const MAX_NAME_LENGTH = 128;
 
 /** Control characters, lone surrogates, and characters that are invisible or change the direction of text. */

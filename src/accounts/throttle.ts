@@ -2,7 +2,7 @@
 import { isIPv6 } from 'node:net';
 import type { Clock } from '../clock.ts';
 
-interface Throttle {
+export interface Throttle {
   /** Milliseconds until another credential of this address is checked; 0: now. */
   waitMs(address: string): number;
   failed(address: string): void;

@@ -122,7 +122,7 @@ function unauthenticated(message: string): Problem {
   });
 }
 
-function tooMany(waitMs: number): Problem {
+export function tooMany(waitMs: number): Problem {
   const headers = ['retry-after', String(Math.ceil(waitMs / 1000))];
   return new Problem(429, 'too_many_attempts', 'too many wrong credentials were sent', { headers });
 }

@@ -11,6 +11,8 @@ import type { Routing } from '../routing/routing.ts';
 import type { AdminScope, AdminStore } from '../store/admin/admin-records.ts';
 import type { BrakeStore } from '../store/holds/brakes.ts';
 import type { KeyStore, AdmissionStore, UsageStore, HealthStore } from '../store/store.ts';
+import type { SignIn } from '../sign-in/sign-in.ts';
+import type { Throttle } from '../accounts/throttle.ts';
 import type { Authenticator, Caller } from './authenticate.ts';
 import type { Events } from './operations/events.ts';
 import { Problem } from './reply.ts';
@@ -41,6 +43,8 @@ export interface AdminParts {
   /** The settings of each tool for this gateway. */
   connect: (to: ConnectTarget) => Promise<readonly ConnectFacts[]>;
   store: KeyStore & AdmissionStore & UsageStore & BrakeStore & HealthStore & AdminStore;
+  /** Codes of clients that ask to sign in, and who sent wrong ones. */
+  signIns: { signIn: SignIn; throttle: Throttle };
   routing: Routing;
   /** Resolves when the search for local servers is over. */
   discovered: Promise<void>;

@@ -81,6 +81,27 @@ export const Key = z.object({
   origin: z.string().nullable().meta({ description: 'Of a sign-in: its client, and from where' }),
   revoked_at: time.nullable(),
 });
+export const WaitingSignIn = z.object({
+  code: z.string().meta({ description: 'ABCD-EFGH, as the client shows it' }),
+  user_agent: z.string(),
+  address: z.string(),
+  created_at: time,
+  expires_at: time,
+});
+const code = z.string().min(1).max(40).meta({ description: 'ABCD-EFGH' });
+export const SignInApproval = z.strictObject({
+  code,
+  account: name.meta({ description: 'Created if it is new' }),
+  tier: z.string().min(1).max(64).optional().meta({ description: 'Of a new account' }),
+  expires_at: time.nullish().meta({ description: 'The end of the sign-in; absent: its revocation' }),
+});
+export const ApprovedSignIn = z.object({
+  account: z.string(),
+  tier: z.string(),
+  expires_at: time.nullable(),
+});
+export const SignInDenial = z.strictObject({ code });
+export const DeniedSignIn = z.object({ code: z.string(), denied_at: time });
 export const NewKey = z.strictObject({
   account: name.meta({ description: 'Created if it is new' }),
   tier: z.string().min(1).max(64).optional().meta({ description: 'Of a new account' }),

@@ -5,7 +5,10 @@ import { GatewayError } from '../errors.ts';
 import { ClientGone, type HeaderList, type SiteExchange } from '../gateway/exchange.ts';
 import type { Logger } from '../log.ts';
 import { withoutKeys } from '../ids.ts';
-import { StoreError } from '../store/store.ts';
+import { createThrottle } from '../accounts/throttle.ts';
+import { createSignIn } from '../sign-in/sign-in.ts';
+import type { SignInStore } from '../store/admin/sign-ins.ts';
+import { StoreError, type ItemStore } from '../store/store.ts';
 import { readAssets, sendAsset, type Assets } from './assets.ts';
 import { createAuthenticator, type Caller, checkOrigin, isPage } from './authenticate.ts';
 import { createEvents, type LiveFeed } from './operations/events.ts';
@@ -24,11 +27,13 @@ import { createReports } from './reports.ts';
 import { createSessions, type Sessions } from './sessions.ts';
 import { accountOperations } from './operations/accounts.ts';
 import { gatewayOperations } from './operations/gateway.ts';
+import { signInOperations } from './operations/sign-ins.ts';
 import { documentOperation, sessionOperations, streamOperations } from './operations/session.ts';
 import { trafficOperations } from './operations/traffic.ts';
 
 const described: readonly Operation[] = [
   ...accountOperations,
+  ...signInOperations,
   ...trafficOperations,
   ...gatewayOperations,
   ...streamOperations,
@@ -44,7 +49,10 @@ export interface Admin {
 }
 
 export interface AdminOptions
-  extends Omit<AdminParts, 'sessions' | 'authenticator' | 'events' | 'reports'>, Record<'live', LiveFeed> {
+  extends
+    Omit<AdminParts, 'sessions' | 'authenticator' | 'events' | 'reports' | 'signIns'>,
+    Record<'live', LiveFeed> {
+  store: AdminParts['store'] & SignInStore & Pick<ItemStore, 'itemKey'>;
   /** Those of all workers; undefined: this process has its own. */
   sessions?: Sessions | undefined;
 }
@@ -62,10 +70,11 @@ export function createAdmin({ live, log, ...options }: AdminOptions): Admin {
   const sessions = options.sessions ?? createSessions(options);
   const events = createEvents({ live, clock: options.clock });
   const authenticator = createAuthenticator({ ...options, sessions });
+  const signIns = { signIn: createSignIn(options), throttle: createThrottle(options.clock) };
   const reports = createReports(() => options.current.config.database);
   let assets: Promise<Assets> | undefined;
   const site: SiteParts = {
-    parts: { ...options, log, sessions, authenticator, events, reports },
+    parts: { ...options, log, sessions, authenticator, events, reports, signIns },
     log,
     assets: () => (assets ??= readAssets()),
   };

@@ -88,6 +88,11 @@ const COMMANDS: readonly CommandRow[] = [
     load: async () => (await import('./commands/keys.ts')).defineKeys,
   },
   {
+    name: 'approve',
+    summary: 'let an agent in that signs in by a code, or deny it',
+    load: async () => (await import('./commands/running/approve.ts')).defineApprove,
+  },
+  {
     name: 'accounts',
     summary: 'list, rename and remove accounts',
     load: async () => (await import('./commands/accounts.ts')).defineAccounts,

@@ -4,6 +4,7 @@ import { Ajv2020 } from 'ajv/dist/2020.js';
 import { expect, it, vi } from 'vitest';
 import { ask } from '../helpers/ask.ts';
 import { gateway } from '../helpers/gateway.ts';
+import { askForCode } from '../sign-in/support.ts';
 import { API, call, newToken, openBrowser } from './support.ts';
 
 interface Operation {
@@ -30,7 +31,9 @@ it('is a valid OpenAPI 3.1 document', async () => {
 });
 
 it('describes what every operation answers', async () => {
-  const running = await gateway({ config: { admin: true, routes: { auto: ['sim/echo'] } } });
+  const running = await gateway({
+    config: { admin: true, sign_in: 'on', routes: { auto: ['sim/echo'] } },
+  });
   const { plaintext: token } = await newToken(running);
   const browser = await openBrowser(running);
   const document = (await call(running, '/openapi.json', { token })).json as unknown as Document;
@@ -62,6 +65,8 @@ it('describes what every operation answers', async () => {
     },
     rotateKey: { params: { id }, body: { grace_seconds: 60 } },
     revokeKey: { params: { id } },
+    approveSignIn: { body: { code: (await askForCode(running)).user_code, account: 'laptop' } },
+    denySignIn: { body: { code: (await askForCode(running)).user_code } },
     readUsage: { query: '?since=7d&by=model' },
     readRequest: { params: { id: requestId } },
     removeAccount: { params: { account: 'new one' } },

@@ -228,7 +228,7 @@ async function checkKey(id: string, { store }: AdminParts): Promise<void> {
   if ((await store.listKeys()).every((key) => key.id !== id)) throw unknownKey();
 }
 
-function checkTier(tier: string, { tiers }: Config): void {
+export function checkTier(tier: string, { tiers }: Config): void {
   if (tiers.has(tier)) return;
   throw new Problem(400, 'unknown_tier', `there is no such tier; known: ${[...tiers.keys()].join(', ')}`);
 }

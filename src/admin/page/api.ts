@@ -10,6 +10,7 @@ export type RemovedAccount = z.output<typeof schemas.RemovedAccount>;
 export type Tier = z.output<typeof schemas.Tier>;
 export type Key = z.output<typeof schemas.Key>;
 export type CreatedKey = z.output<typeof schemas.CreatedKey>;
+export type WaitingSignIn = z.output<typeof schemas.WaitingSignIn>;
 export type RotatedKey = z.output<typeof schemas.RotatedKey>;
 export type Usage = z.output<typeof schemas.Usage>;
 export type UsageSummary = z.output<typeof schemas.UsageSummary>;

@@ -11,6 +11,7 @@ import { KeysView } from './views/keys.ts';
 import { ModelsView } from './views/models.ts';
 import { NowView } from './views/now.ts';
 import { RequestsView } from './views/requests.ts';
+import { SignInsView } from './views/sign-ins.ts';
 import { UsageView } from './views/usage.ts';
 import type { VNode } from 'preact';
 import { Code } from './parts/text.ts';
@@ -20,6 +21,7 @@ const VIEWS = [
   { view: 'usage', title: 'Usage', of: UsageView },
   { view: 'requests', title: 'Requests', of: RequestsView },
   { view: 'keys', title: 'Keys and accounts', of: KeysView },
+  { view: 'sign-ins', title: 'Sign-ins', of: SignInsView },
   { view: 'models', title: 'Models', of: ModelsView },
   { view: 'connect', title: 'Connect', of: ConnectView },
 ] as const;

@@ -111,6 +111,8 @@ const VALUES: Readonly<Record<string, Values | typeof FILES | typeof FREE>> = {
   'keys id': { list: keys },
   'limits id': { list: grants },
   'connect tool': { list: connectTools },
+  'approve code': FREE,
+  'approve deny': FREE,
   'tokens id': FREE,
   'requests id': FREE,
   'conversations id': FREE,

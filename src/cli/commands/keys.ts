@@ -187,7 +187,7 @@ async function printKeys(keys: readonly Key[], context: Context): Promise<void> 
       { title: 'ID', value: (key) => key.id },
       { title: 'KEY', value: (key) => key.prefix },
       { title: 'ACCOUNT', value: (key) => clean(key.account), shrinks: true },
-      { title: 'NAME', value: (key) => clean(key.label ?? '-'), shrinks: true },
+      { title: 'NAME', value: (key) => clean(key.label ?? key.origin ?? '-'), shrinks: true },
       { title: 'MAY USE', value: (key) => mayUse(key), shrinks: true },
       {
         title: 'USED',
@@ -244,6 +244,10 @@ async function rotateKey(
 async function notReplaceable(given: string, id: string, store: Store): Promise<CliError> {
   const key = (await store.listKeys()).find((other) => other.id === id);
   if (key === undefined) return unknownKey(given);
+  if (key.revokedAt === null && key.origin !== null)
+    return new CliError(
+      `key ${id} is a sign-in, which its client refreshes; to end it: gateway keys revoke ${id}`,
+    );
   const state = key.revokedAt === null ? 'expired' : 'revoked';
   const create = `gateway keys create --account ${shellWord(key.account)}`;
   return new CliError(`key ${id} is ${state} and cannot be replaced; create a new one: ${create}`);
