@@ -27,6 +27,14 @@ const withoutUnused = {
   },
 };
 
+/** Packages that ws uses where they are installed. */
+const ADDONS = ['bufferutil', 'utf-8-validate'];
+const withoutAddons = {
+  name: 'without-addons',
+  resolveId: (id) => (ADDONS.includes(id) ? `\0${id}` : undefined),
+  load: (id) => (ADDONS.includes(id.slice(1)) ? `throw new Error('not part of the program');` : undefined),
+};
+
 /** A segmenter takes 4 MB and some milliseconds: string-width makes one when it is loaded, most commands need none. */
 const SEGMENTER = 'const segmenter = new Intl.Segmenter();';
 const lateSegmenter = {
@@ -48,7 +56,7 @@ const ascii = {
 };
 
 const SERVING =
-  /\/src\/(?:accounts|canonical|conversations|gateway|observe|protocols|providers|routing|server|sim)\/|\/src\/(?:admin\/door|cancellation|descriptors|ids|write-batch)\.ts$|\/undici\/|node:http2$/;
+  /\/src\/(?:accounts|canonical|conversations|gateway|observe|protocols|providers|routing|server|sim)\/(?!websocket\/(?!upgrade|open-sessions))|\/src\/(?:admin\/door|cancellation|descriptors|ids|write-batch)\.ts$|\/undici\/|node:http2$/;
 /** Commands that do not serve read these. */
 const SHARED =
   /\/src\/(?:canonical\/(?:request|stand-in)|accounts\/(?:access|admin|conversation-report|json|limits-json|limits-report|request-json|terms|usage-report)|sim\/behaviours)\.ts$/;
@@ -181,7 +189,7 @@ const gateway = defineConfig({
       yaml: join(import.meta.dirname, 'node_modules/yaml/browser/dist/index.js'),
     },
   },
-  plugins: [undiciInParts, withoutUnused, lateSegmenter, copies, ascii, prices],
+  plugins: [undiciInParts, withoutUnused, withoutAddons, lateSegmenter, copies, ascii, prices],
   // What is wrong in a module that is imported (a name that undici's file has no more) must not wait for a user.
   onLog(level, log) {
     if (level === 'warn') throw new Error(log.message);

@@ -88,6 +88,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
 /** Where a package may be imported: folders, or files (as far as given). */
 const OWNERS: Readonly<Record<string, readonly string[]>> = {
   undici: ['providers/'],
+  ws: ['server/websocket/'],
   'better-sqlite3': ['store/sqlite/'],
   'better-sqlite3-napi': ['store/sqlite/'],
   pg: ['store/postgres/'],

@@ -7,6 +7,7 @@ import type { Beginnings } from '../conversations/beginnings.ts';
 import type { GatewayError } from '../errors.ts';
 import type { Ids } from '../ids.ts';
 import type { Logger } from '../log.ts';
+import type { NewStored } from '../protocols/interface/features.ts';
 import type { StreamNotices } from '../protocols/interface/stream.ts';
 import type { ProviderClient } from '../providers/client.ts';
 import type { Lines } from '../providers/line.ts';
@@ -41,6 +42,14 @@ export interface Sink {
   breakOff(last: Buffer | string): void;
 }
 
+/** What a connection remembers of its last answer, so that its next request may refer to it although nothing is stored. */
+export interface AnswerMemory {
+  /** The texts by id, as `SealedItems.find` gives them. */
+  find(ids: readonly string[]): ReadonlyMap<string, string>;
+  /** In place of what it remembers. */
+  keep(items: readonly NewStored[]): void;
+}
+
 export interface Exchange {
   readonly requestId: string;
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
@@ -51,6 +60,8 @@ export interface Exchange {
   /** The whole body, decompressed, within the limit. Throws or rejects with GatewayError. */
   readBody(): Buffer | Promise<Buffer>;
   readonly sink: Sink;
+  /** undefined: the connection carries single requests. */
+  readonly memory?: AnswerMemory | undefined;
   /** Before the server began to shut down. */
   readonly arrivedInTime: boolean;
   /** Set when the request is admitted: from then on the observers report how it ends. */

@@ -28,7 +28,7 @@ import { type Admitted, finishTrace, startTrace, type Outcome, type Trace } from
 export async function infer(arrival: Arrival, exchange: Exchange, deps: GatewayDeps): Promise<void> {
   const { client } = arrival.protocol;
   const { clock, store } = deps;
-  const { requestId, headers, cancellation } = exchange;
+  const { requestId, headers, cancellation, memory } = exchange;
   const startedAt = clock.monotonic();
   const asked = { headers, endpoint: permissionAt(arrival), keyHeaders: client.keyHeaders };
   const key = await authenticate(asked, store, clock.now());
@@ -40,7 +40,7 @@ export async function infer(arrival: Arrival, exchange: Exchange, deps: GatewayD
     const forwarded = client.forwardedHeaders(headers, exchange.query);
     const { longContext } = forwarded;
     const identity = (of: Inbound): Identity => identityOf(of, headers, key, deps);
-    const asking = { key, longContext, identify: identity };
+    const asking = { key, longContext, identify: identity, memory };
     const { query, resolution, references } = await route(inbound, asking, cancellation, deps);
     const isAnyPrice = config.unknownPrice === 'allow';
     const targets = isAnyPrice ? resolution.targets : pricedTargets(resolution, key, config);

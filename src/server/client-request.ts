@@ -1,8 +1,11 @@
 // One request of a client, from its head to the end of its answer.
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
 import { CancellationSource } from '../cancellation.ts';
 import type { Clock } from '../clock.ts';
+import type { GatewayError } from '../errors.ts';
 import { ClientGone, type SiteExchange } from '../gateway/exchange.ts';
+import { protocolOfClient } from '../protocols/registry.ts';
 import type { Connections, OpenRequest } from './connections.ts';
 import { readBody } from './request-body.ts';
 import { ClientResponse } from './respond.ts';
@@ -19,6 +22,8 @@ interface ClientRequestOptions {
   arrivedInTime: boolean;
   /** Its `expect` header is another than `100-continue`. */
   unexpected: boolean;
+  /** The first bytes behind a request for a WebSocket; undefined: it asks for none. */
+  upgradeHead: Buffer | undefined;
 }
 
 const ignore = (): void => undefined;
@@ -33,6 +38,7 @@ export class ClientRequest implements SiteExchange, OpenRequest {
   readonly response: ServerResponse;
   readonly unexpected: boolean;
   readonly arrivedInTime: boolean;
+  readonly upgradeHead: Buffer | undefined;
   admitted = false;
   answered = false;
   readonly #request: IncomingMessage;
@@ -51,12 +57,25 @@ export class ClientRequest implements SiteExchange, OpenRequest {
     this.response = response;
     this.unexpected = options.unexpected;
     this.arrivedInTime = options.arrivedInTime;
+    this.upgradeHead = options.upgradeHead;
     this.#request = request;
     this.#connections = options.connections;
     this.#maxBody = options.maxBody;
     options.connections.begin(this);
     response.on('error', ignore);
     response.on('close', () => this.closed());
+  }
+
+  get socket(): Socket {
+    return this.#request.socket;
+  }
+
+  get isOpenToAnswers(): boolean {
+    return !this.response.headersSent && !this.#request.complete;
+  }
+
+  get incoming(): IncomingMessage {
+    return this.#request;
   }
 
   get headers(): IncomingMessage['headers'] {
@@ -73,6 +92,14 @@ export class ClientRequest implements SiteExchange, OpenRequest {
 
   get remoteAddress(): string {
     return this.#request.socket.remoteAddress ?? '';
+  }
+
+  get isGone(): boolean {
+    return this.response.destroyed;
+  }
+
+  fail(error: GatewayError): void {
+    this.sink.fail(error, protocolOfClient(this.path, this.headers));
   }
 
   readBody(most = this.#maxBody): Buffer | Promise<Buffer> {

@@ -1,6 +1,5 @@
 // Connections of clients and the requests under way on them. Node does not tell a response that waits behind others that its connection
 // has ended, which a client that pipelines needs.
-import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { CancellationSource } from '../cancellation.ts';
 import { createStallWatch, type StallWatchOptions, type WatchedConnection } from './stall-watch.ts';
@@ -8,7 +7,9 @@ import { createStallWatch, type StallWatchOptions, type WatchedConnection } from
 /** A request under way, as its connection sees it. */
 export interface OpenRequest {
   readonly requestId: string;
-  readonly response: ServerResponse<IncomingMessage>;
+  readonly socket: Socket;
+  /** Neither arrived in full nor answered: bytes that are no HTTP may be its answer. */
+  readonly isOpenToAnswers: boolean;
   readonly cancellation: CancellationSource;
   /** Its answer has left, or its connection is closed. */
   closed(): void;
@@ -16,6 +17,8 @@ export interface OpenRequest {
 
 export interface Connections {
   add(socket: Socket): void;
+  /** It carries another protocol than HTTP from now on, whose requests begin and end as others do. It is not closed from here. */
+  handOver(socket: Socket): void;
   begin(request: OpenRequest): void;
   /** Called once for each request that began. */
   end(request: OpenRequest): void;
@@ -35,7 +38,16 @@ interface Connection extends WatchedConnection {
   requests: OpenRequest[];
   /** Bytes that the client had sent when its last request ended. */
   restedAt: number;
+  isHandedOver: boolean;
 }
+
+const newConnection = (): Connection => ({
+  requests: [],
+  restedAt: 0,
+  isHandedOver: false,
+  taken: 0,
+  stalledMs: 0,
+});
 
 export function createConnections(options: StallWatchOptions): Connections {
   const open = new Map<Socket, Connection>();
@@ -46,20 +58,26 @@ export function createConnections(options: StallWatchOptions): Connections {
 
   return {
     add(socket) {
-      const connection: Connection = { requests: [], restedAt: 0, taken: 0, stalledMs: 0 };
+      // It comes again where an upgrade was not taken.
+      if (open.has(socket)) return;
+      const connection = newConnection();
       open.set(socket, connection);
       socket.on('close', () => {
         open.delete(socket);
         for (const request of [...connection.requests]) request.closed();
       });
     },
+    handOver(socket) {
+      const connection = open.get(socket);
+      if (connection !== undefined) connection.isHandedOver = true;
+    },
     begin(request) {
       underWay += 1;
       watchStalls();
-      open.get(request.response.req.socket)?.requests.push(request);
+      open.get(request.socket)?.requests.push(request);
     },
     end(request) {
-      const { socket } = request.response.req;
+      const { socket } = request;
       const connection = open.get(socket);
       underWay -= 1;
       if (connection !== undefined) {
@@ -68,7 +86,7 @@ export function createConnections(options: StallWatchOptions): Connections {
         if (connection.requests.length === 0) {
           connection.restedAt = socket.bytesRead;
           // The answer's head may be older than the end of the server, and promise to keep the connection.
-          if (closing) socket.destroySoon();
+          if (closing && !connection.isHandedOver) socket.destroySoon();
         }
       }
       if (underWay === 0) onEmpty();
@@ -76,18 +94,20 @@ export function createConnections(options: StallWatchOptions): Connections {
     isSilent(socket) {
       const requests = open.get(socket)?.requests ?? [];
       // An error in a request's body is that request's answer; after a complete request it would be taken for its answer.
-      return requests.every(({ response }) => !response.headersSent && !response.req.complete);
+      return requests.every(({ isOpenToAnswers }) => isOpenToAnswers);
     },
     closeAsIdle() {
       closing = true;
-      for (const [socket, { requests, restedAt }] of open) {
+      for (const [socket, { requests, restedAt, isHandedOver }] of open) {
+        if (isHandedOver) continue;
         if (requests.length === 0 && socket.bytesRead === restedAt) socket.destroy();
       }
     },
     closeServed(most) {
       let closed = 0;
-      for (const [socket, { requests, restedAt }] of open) {
+      for (const [socket, { requests, restedAt, isHandedOver }] of open) {
         if (closed >= most) break;
+        if (isHandedOver) continue;
         // A new connection's first request may be on its way.
         if (restedAt === 0 || requests.length > 0 || socket.bytesRead !== restedAt) continue;
         socket.destroy();

@@ -225,7 +225,8 @@ const STREAM_HEADERS = [
 /** What a provider may ask clients to wait; one that says a day means "much later". */
 const LONGEST_WAIT_S = 3600;
 
-function errorHeaders(error: GatewayError, protocol: Protocol, clock: Clock): HeaderList {
+/** Of an error answer, flat. */
+export function errorHeaders(error: GatewayError, protocol: Protocol, clock: Clock): HeaderList {
   const { options, status } = error;
   const headers: HeaderList = [];
   const { retryAfter, allow, admission } = options;

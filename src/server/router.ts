@@ -77,6 +77,7 @@ function methodsOf(rows: readonly EndpointRow[], values: PathValues): Methods {
   return new Map(
     rows.flatMap(({ protocol, endpoint }): [string, Route][] => {
       const to = { name: endpoint.does, protocol, endpoint, values } as EndpointRoute;
+      if (endpoint.does === 'converse') return [[endpoint.method, to]];
       return endpoint.method === 'GET' ? [...reads(to)] : [[endpoint.method, to]];
     }),
   );
@@ -88,6 +89,9 @@ function reads(to: Route): Methods {
     ['HEAD', to],
   ]);
 }
+
+/** Of the header `upgrade`, in any case. */
+export const WEBSOCKET = 'websocket';
 
 const MODEL = '/v1/models/';
 const ENDPOINTS = [...PATHS.keys()].filter((path) => path.startsWith('/v1'));
@@ -109,11 +113,14 @@ export function route({ method, path, upgrade, metrics }: Asked, origin: () => s
   if (known === undefined && site?.serves(path) === true) return { name: 'site' };
   if (known === undefined) throw new GatewayError('not_found', unknownPath(path, origin()));
   const found = known.get(method);
-  if (found !== undefined) return found;
-  const allow = [...known.keys()].join(', ');
+  if (found !== undefined && (found.name !== 'converse' || upgrade?.toLowerCase() === WEBSOCKET))
+    return found;
+  const allow = [...known]
+    .flatMap(([name, { name: does }]) => (does === 'converse' ? [] : [name]))
+    .join(', ');
   const post = known.get('POST')?.name;
   if (upgrade !== undefined && (post === 'generate' || post === 'relay')) {
-    const message = `this gateway speaks HTTP alone; send POST ${path} and read its event stream`;
+    const message = `${path} has no WebSocket; send POST ${path} and read its event stream`;
     throw new GatewayError('method_not_allowed', message, { status: 426, allow });
   }
   throw new GatewayError('method_not_allowed', `${method} is not for ${path}; use ${allow}`, { allow });
@@ -142,7 +149,7 @@ function patternAt(path: string): Methods | undefined {
 }
 
 export function answer(
-  route: Exclude<Route, { name: 'site' }>,
+  route: Exclude<Route, { name: 'site' | 'converse' }>,
   exchange: Exchange,
   deps: GatewayDeps,
 ): Promise<void> {

@@ -3,16 +3,19 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { Server as TcpServer, type AddressInfo, type Socket } from 'node:net';
 import { descriptorsLeft } from '../descriptors.ts';
 import { GatewayError } from '../errors.ts';
-import { createRequestIds, withoutKeys } from '../ids.ts';
+import { createRequestIds } from '../ids.ts';
 import type { Logger } from '../log.ts';
-import { ClientGone, type GatewayDeps, type Site } from '../gateway/exchange.ts';
+import type { GatewayDeps, Site } from '../gateway/exchange.ts';
 import { shuttingDown } from '../gateway/in-flight-limit.ts';
-import { protocolOfClient } from '../protocols/registry.ts';
 import { afterReading, refuseBadHttp } from './bad-request.ts';
 import { ClientRequest } from './client-request.ts';
-import { createConnections, type Connections } from './connections.ts';
+import { createConnections } from './connections.ts';
 import { meetsOrigin } from './cross-origin.ts';
+import { refuse } from './refuse.ts';
 import { createHostCheck, hasNoHost, HEALTH, hostOf, type HostCheck, answer, route } from './router.ts';
+import { OpenSessions } from './websocket/open-sessions.ts';
+import type { SocketDeps } from './websocket/session.ts';
+import { openSocket, takeUpgrade } from './websocket/upgrade.ts';
 
 interface Listening {
   /** Addresses in the order of the configuration. */
@@ -44,14 +47,19 @@ const MOST_CLOSED = 16;
 const RETIRE_MS = 5000;
 const MAX_HEADER_BYTES = 64 * 1024;
 
-type Handle = (incoming: IncomingMessage, response: ServerResponse, unexpected: boolean) => void;
+type Handle = (incoming: IncomingMessage, response: ServerResponse, more?: HowItCame) => void;
+
+/** What node:http tells of a request in another way than most. */
+interface HowItCame {
+  unexpected?: boolean;
+  upgradeHead?: Buffer;
+}
+
+const AS_USUAL: HowItCame = {};
 
 /** What the listeners share. */
-interface Shared {
-  deps: GatewayDeps;
+interface Shared extends SocketDeps {
   site: Site | undefined;
-  connections: Connections;
-  newRequestId: () => string;
   makeRoom: () => void;
 }
 
@@ -67,9 +75,11 @@ export function createGatewayServer(deps: GatewayDeps, site?: Site): GatewayServ
   const makeRoom = (): void => {
     if (connections.closeServed(MOST_CLOSED) === 0) deps.client.closeIdle();
   };
-  const shared = { deps, site, connections, newRequestId, makeRoom };
   let retiring = false;
-  const handle = createHandler(shared, () => retiring);
+  const closing = (): boolean => retiring || deps.inFlightLimit.closed;
+  const sessions = new OpenSessions();
+  const shared = { deps, site, connections, sessions, newRequestId, makeRoom, closing };
+  const handle = createHandler(shared);
   const servers: Server[] = [];
   let closed: Promise<unknown> | undefined;
   const closeListeners = (): Promise<unknown> => (closed ??= Promise.all(servers.map(closeListener)));
@@ -79,9 +89,12 @@ export function createGatewayServer(deps: GatewayDeps, site?: Site): GatewayServ
     await readArrived();
     const finished = Promise.all([deps.inFlightLimit.close(), connections.allAnswered()]);
     connections.closeAsIdle();
+    sessions.leaveAll();
     await within(finished, graceMs);
     connections.cancelAll(shuttingDown());
     await within(finished, CUT_MS);
+    await within(sessions.allLeft(), CUT_MS);
+    sessions.cutAll();
     for (const server of servers) server.closeAllConnections();
     await ended;
   }
@@ -119,6 +132,7 @@ export function createGatewayServer(deps: GatewayDeps, site?: Site): GatewayServ
         server.close();
         server.closeAllConnections();
       }
+      sessions.cutAll();
     },
   };
 }
@@ -127,37 +141,34 @@ export function createGatewayServer(deps: GatewayDeps, site?: Site): GatewayServ
  * Serves the requests of one turn of the event loop together, at its end: a small body has arrived as a whole by then, and what the
  * requests ask of the database is asked together.
  */
-function createHandler({ deps, site, connections, newRequestId }: Shared, isRetiring: () => boolean): Handle {
+function createHandler(shared: Shared): Handle {
+  const { deps, connections, newRequestId, closing } = shared;
   const isOwnHost = createHostCheck();
-  const isClosed = (): boolean => deps.inFlightLimit.closed;
-  const closing = (): boolean => isRetiring() || isClosed();
   let arrived: ClientRequest[] = [];
 
   function serveArrived(): void {
     const requests = arrived;
     arrived = [];
-    for (const request of requests) void serve(request, isOwnHost, { deps, site });
+    for (const request of requests) void serve(request, isOwnHost, shared);
   }
 
-  return (incoming, response, unexpected) => {
+  return (incoming, response, { unexpected = false, upgradeHead } = AS_USUAL) => {
     const request = new ClientRequest(incoming, response, {
       requestId: newRequestId(),
       clock: deps.clock,
       connections,
       maxBody: deps.current.config.limits.maxBody,
       closing,
-      arrivedInTime: !isClosed(),
+      arrivedInTime: !deps.inFlightLimit.closed,
       unexpected,
+      upgradeHead,
     });
     if (arrived.push(request) === 1) setImmediate(serveArrived);
   };
 }
 
-async function serve(
-  request: ClientRequest,
-  isOwnHost: HostCheck,
-  { deps, site }: Pick<Shared, 'deps' | 'site'>,
-): Promise<void> {
+async function serve(request: ClientRequest, isOwnHost: HostCheck, shared: Shared): Promise<void> {
+  const { deps, site } = shared;
   try {
     if (!isOwnHost(request.rawHeaders, deps.current.config.listen) && !isProbe(request)) {
       throw new GatewayError(
@@ -175,7 +186,9 @@ async function serve(
     const { method, path, headers } = request;
     const asked = { method, path, upgrade: headers.upgrade, metrics: deps.metrics !== undefined };
     const found = route(asked, origin, site);
-    await (found.name === 'site' ? site?.answer(request) : answer(found, request, deps));
+    if (found.name === 'site') await site?.answer(request);
+    else if (found.name === 'converse') await openSocket(found, request, shared);
+    else await answer(found, request, deps);
   } catch (error) {
     refuse(request, error, deps);
   }
@@ -185,36 +198,6 @@ async function serve(
 function isProbe({ path, rawHeaders }: ClientRequest): boolean {
   return path === HEALTH && hasNoHost(rawHeaders);
 }
-
-/** Errors, which `serve` alone catches: answered in the client's protocol, and logged. */
-function refuse(request: ClientRequest, error: unknown, deps: GatewayDeps): void {
-  const { requestId, path, headers, response, sink } = request;
-  if (error instanceof ClientGone || response.destroyed) return;
-  const protocol = protocolOfClient(path, headers);
-  if (error instanceof GatewayError) {
-    const { status, kind, message, account } = error;
-    if (!request.admitted) {
-      const at = deps.clock.now();
-      const refused = { at, requestId, account, path: shown(path), status, kind, message: shown(message) };
-      for (const observer of deps.observers) observer.wasRefused?.(refused);
-    }
-    deps.database.refused(error, { request: requestId, path });
-    if (!request.admitted) deps.metrics?.refused(path, error);
-    if (status < 500) deps.log.info('refused', { request: requestId, path, status, kind, message });
-    sink.fail(error, protocol);
-    return;
-  }
-  const detail = error instanceof Error ? (error.stack ?? error.message) : String(error);
-  deps.log.error('a fault of the gateway', { request: requestId, path, detail });
-  const fault = new GatewayError('internal', 'the gateway failed; its log says more');
-  if (!request.admitted) deps.metrics?.refused(path, fault);
-  sink.fail(fault, protocol);
-}
-
-/** Characters of a client's path, or of a message that repeats a client's words. */
-const MOST_SHOWN = 1000;
-
-const shown = (text: string): string => withoutKeys(text).slice(0, MOST_SHOWN);
 
 function createListener(handle: Handle, { deps, connections, newRequestId, makeRoom }: Shared): Server {
   const { limits } = deps.current.config;
@@ -229,12 +212,15 @@ function createListener(handle: Handle, { deps, connections, newRequestId, makeR
       // The gateway itself refuses a request without a Host, with the message for a foreign Host.
       requireHostHeader: false,
     },
-    (incoming, response) => handle(incoming, response, false),
+    (incoming, response) => handle(incoming, response),
   );
   // node:http would answer by itself, without a message and without an id.
   server.on('checkExpectation', (incoming: IncomingMessage, response: ServerResponse) =>
-    handle(incoming, response, true),
+    handle(incoming, response, { unexpected: true }),
   );
+  server.on('upgrade', (incoming, socket, head) => {
+    takeUpgrade({ incoming, socket: socket as Socket, head }, server, handle);
+  });
   server.on('clientError', (error, stream) =>
     refuseBadHttp(error, stream as Socket, { connections, newRequestId, clock: deps.clock }),
   );

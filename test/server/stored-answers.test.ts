@@ -5,7 +5,6 @@ import { createLog } from '../../src/log.ts';
 import { scanMembers } from '../../src/protocols/json/splice.ts';
 import { responses } from '../../src/protocols/responses/index.ts';
 import { createSealedItems } from '../../src/store/items/sealed-items.ts';
-import { rawClient } from '../helpers/raw-client.ts';
 import { startGateway, type TestGateway } from '../helpers/gateway.ts';
 
 const MESSAGE = { id: 'msg_1', type: 'message', role: 'assistant', content: [] };
@@ -96,15 +95,4 @@ it.each([
 ])('$method $path is a $status', async ({ method, path, status }) => {
   await store('resp_2');
   expect((await ask(method, path)).status).toBe(status);
-});
-
-it('a WebSocket is refused with 426, and the connection is closed', async () => {
-  const client = await rawClient(gateway.url);
-  client.send(
-    `GET /v1/responses HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n`,
-  );
-  const text = await client.closed;
-  expect(text).toMatch(/^HTTP\/1\.1 426 /);
-  expect(text.toLowerCase()).toContain('connection: close');
-  expect(text).toContain('send POST /v1/responses');
 });

@@ -9,7 +9,7 @@ import { servedPath, type Relayed, type ServedAt } from '../../protocols/interfa
 import { protocolFor, type Target } from '../../routing/catalog.ts';
 import type { RoutingQuery, Resolution } from '../../routing/resolve.ts';
 import type { Key } from '../../store/store.ts';
-import type { GatewayDeps } from '../exchange.ts';
+import type { AnswerMemory, GatewayDeps } from '../exchange.ts';
 import type { Inbound } from './read-request.ts';
 import { type StoredReferences, resolveReferences } from './stored-references.ts';
 
@@ -20,6 +20,8 @@ export interface Asking {
   longContext?: boolean;
   /** The conversation of the request, and the agent within it; undefined: routing does not depend on it. */
   identify?: (inbound: Inbound) => Identity;
+  /** What the connection remembers. */
+  memory?: AnswerMemory | undefined;
 }
 
 export function routingQuery(inbound: Inbound, asking: Asking): RoutingQuery {
@@ -125,7 +127,8 @@ export async function route(
   const query = routingQuery(inbound, asking);
   const resolution = await resolveTargets(query, cancellation, deps);
   const { stored } = inbound.protocol.client;
-  const references = stored && (await resolveReferences(inbound, stored, asking.key.accountId, deps));
+  const references =
+    stored && (await resolveReferences(inbound, stored, asking.key.accountId, deps, asking.memory));
   if (references?.routed === undefined) return going(query, resolution);
   const again = routingQuery(references.routed, asking);
   return going(again, await resolveTargets(again, cancellation, deps));

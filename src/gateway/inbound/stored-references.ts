@@ -3,6 +3,7 @@
 import { setImmediate as yieldToOthers } from 'node:timers/promises';
 import type { Config, ProviderConfig } from '../../config/config.ts';
 import { GatewayError } from '../../errors.ts';
+import type { AnswerMemory } from '../exchange.ts';
 import type { Logger } from '../../log.ts';
 import type { References, ResolvedBody, StoredAnswers } from '../../protocols/interface/features.ts';
 import { ItemsTooLarge, type SealedItems } from '../../store/items/sealed-items.ts';
@@ -19,26 +20,35 @@ const NOTHING_FOUND: ReadonlyMap<string, string> = new Map();
 /** undefined: the body refers to nothing. Rejects with GatewayError `unavailable` if the store cannot be read. */
 export function resolveReferences(
   inbound: Inbound,
-  stored: StoredAnswers,
+  answers: StoredAnswers,
   accountId: number,
   { items, log, current: { config } }: ItemDeps & { current: { config: Config } },
+  memory?: AnswerMemory,
 ): Promise<StoredReferences> | undefined {
-  const referred = stored.references(inbound.value);
+  const referred = answers.references(inbound.value);
   if (!referred.refers) return undefined;
   const { limits, responses } = config;
   return readable(log, async () => {
-    const texts = responses.store
-      ? await textsOf(referred, accountId, limits.maxBody, { items, log })
+    const near = memory?.find([...referred.ids, ...referred.bare]) ?? NOTHING_FOUND;
+    const far = near.size === 0 ? referred : without(referred, near);
+    const stored = responses.store
+      ? await textsOf(far, accountId, limits.maxBody, { items, log })
       : NOTHING_FOUND;
+    const texts = near.size === 0 ? stored : new Map([...stored, ...near]);
     const opened = new Map<string, string>();
     for (const blob of referred.sealed) {
       const text = items.unseal(accountId, blob);
       if (text !== undefined) opened.set(blob, text);
     }
-    const resolved = stored.resolve(inbound, { texts, opened }, limits);
+    const resolved = answers.resolve(inbound, { texts, opened }, limits);
     for (const _ of resolved.prepare()) await yieldToOthers();
     return new StoredReferences(inbound, resolved, texts.size > 0);
   });
+}
+
+function without({ ids, bare, ...rest }: References, found: ReadonlyMap<string, string>): References {
+  const isFar = (id: string): boolean => !found.has(id);
+  return { ...rest, ids: ids.filter(isFar), bare: bare.filter(isFar) };
 }
 
 async function textsOf(

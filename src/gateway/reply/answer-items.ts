@@ -1,6 +1,7 @@
 // What is stored of an answer, so that later requests may refer to it.
 import type { JsonObject } from '../../canonical/json.ts';
 import type { HiddenTexts, ReplyIds } from '../../protocols/interface/answer.ts';
+import type { Exchange } from '../exchange.ts';
 import type { Target } from '../../routing/catalog.ts';
 import type { NewItem } from '../../store/items/sealed-items.ts';
 import type { Inbound } from '../inbound/read-request.ts';
@@ -14,6 +15,7 @@ export interface AnsweredRequest {
   opened: OpenedStream | undefined;
   references: StoredReferences | undefined;
   answer: ProviderAnswer;
+  exchange: Pick<Exchange, 'memory'>;
 }
 
 export function joined(
@@ -30,20 +32,21 @@ export interface Answered {
   replyIds?: ReplyIds;
 }
 
-/** Undefined: the answer is not stored. */
+/** Undefined: the answer is not stored. The connection remembers it, if it can. */
 export function itemsToStore(
   { answer, hidden, replyIds }: Answered,
   options: AnsweredRequest,
   deps: RespondDeps,
 ): readonly NewItem[] | undefined {
-  const { inbound, references, opened, answer: given } = options;
+  const { inbound, references, opened, answer: given, exchange } = options;
+  const { memory } = exchange;
   const { stored } = inbound.protocol.client;
-  if (!inbound.storing || stored === undefined || answer === undefined) return undefined;
-  if (!deps.current.config.responses.store) return undefined;
+  const isStored = inbound.storing && deps.current.config.responses.store;
+  if (stored === undefined || answer === undefined || (!isStored && memory === undefined)) return undefined;
   const request = references === undefined ? inbound : references.toStore;
   const { crossing, target } = given.request;
   const value = typeof answer === 'string' ? (JSON.parse(answer) as JsonObject) : answer;
-  const keeper = crossing ? undefined : keeperOf(value, target);
+  const keeper = crossing || !isStored ? undefined : keeperOf(value, target);
   const theirs = opened === undefined ? undefined : replyIds?.theirs;
   const items = stored.toStore({
     request,
@@ -52,6 +55,8 @@ export function itemsToStore(
     keptAt: keeper === undefined || theirs === undefined ? undefined : { provider: keeper, id: theirs },
     hidden,
   });
+  memory?.keep(items);
+  if (!isStored) return undefined;
   return items.map(({ id, text, size }) => ({ kind: 'answer', id, text, size }));
 }
 

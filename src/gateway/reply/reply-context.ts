@@ -1,6 +1,6 @@
 // What encoders of answers need to know of the request.
 import type { ReplyContext } from '../../protocols/interface/answer.ts';
-import type { GatewayDeps } from '../exchange.ts';
+import type { Exchange, GatewayDeps } from '../exchange.ts';
 import type { Inbound } from '../inbound/read-request.ts';
 import type { Trace } from '../trace.ts';
 
@@ -9,8 +9,9 @@ export type RespondDeps = Pick<GatewayDeps, 'clock' | 'ids' | 'current' | 'items
 /** What encoders of answers need of the request. */
 export function replyContext(
   inbound: Inbound,
-  trace: Trace,
+  trace: Pick<Trace, 'key'>,
   { clock, ids, current, items, log }: RespondDeps,
+  { memory }: Pick<Exchange, 'memory'>,
 ): ReplyContext {
   const context: ReplyContext = {
     ids,
@@ -29,5 +30,6 @@ export function replyContext(
     }
   };
   if (current.config.responses.store) context.stores = true;
+  if (memory !== undefined) context.remembers = true;
   return context;
 }

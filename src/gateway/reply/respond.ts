@@ -27,6 +27,11 @@ interface RespondOptions extends AnsweredRequest {
   hold: RequestHold | undefined;
 }
 
+/** Whether anything is kept of the answer: for the account, or for the connection. */
+function isKept({ inbound, exchange }: RespondOptions): boolean {
+  return inbound.storing || exchange.memory !== undefined;
+}
+
 /** Throws GatewayError if a whole reply proves to be no answer; nothing was written then. */
 export function respond(
   options: RespondOptions,
@@ -57,7 +62,7 @@ function write(options: RespondOptions, trace: Trace, deps: RespondDeps): Outcom
   }
   const decoded =
     reply.kind === 'folded' ? reply.reply : request.protocol.provider.decodeReply(reply.value, reply.body);
-  const context = options.opened?.context ?? replyContext(inbound, trace, deps);
+  const context = options.opened?.context ?? replyContext(inbound, trace, deps, exchange);
   const encoder = inbound.stream
     ? (options.opened?.encoder ?? client.createStreamEncoder(context))
     : undefined;
@@ -123,7 +128,7 @@ function relayWhole(
   deps: RespondDeps,
 ): Outcome | Promise<Outcome> {
   const items =
-    options.inbound.storing && isObject(value) ? itemsToStore({ answer: value }, options, deps) : undefined;
+    isKept(options) && isObject(value) ? itemsToStore({ answer: value }, options, deps) : undefined;
   const outcome = { status: 200, error: null, usage, items };
   if (options.hold !== undefined)
     return settledThen(() => sendWhole(body, headers, options), outcome, options, trace);
@@ -150,7 +155,7 @@ function writeStream(
   const { cutsBrokenStreams: cutsBroken } = client;
   const settle = hold && ((outcome: Outcome) => hold.settle(outcome, trace));
   const ended = pump({ source, writer, errorEvent, cutsBroken, exchange, trace, settle, clock: deps.clock });
-  if (!inbound.storing) return ended;
+  if (!isKept(options)) return ended;
   return ended.then((outcome) => {
     if (outcome.error !== null) return outcome;
     const { items, replyIds } = outcome;
@@ -166,11 +171,11 @@ function writerOf(
   trace: Trace,
   deps: RespondDeps,
 ): FrameWriter {
-  const { inbound, opened, answer } = options;
+  const { inbound, opened, answer, exchange } = options;
   const { client } = inbound.protocol;
   const encoder = opened?.encoder;
   if (opening.kind === 'relayed') return createRelay(opening, client, encoder);
-  const context = opened?.context ?? replyContext(inbound, trace, deps);
+  const context = opened?.context ?? replyContext(inbound, trace, deps, exchange);
   const { steps } = answer.request;
   if (opening.kind === 'stepped' && steps !== undefined && encoder?.adopt === undefined) {
     // The frames behind the commit are moved one by one, like all later ones.

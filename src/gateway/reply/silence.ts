@@ -51,7 +51,7 @@ export function keepAliveInSilence(
   const waitMs = Math.max(OPEN_AFTER_MS - (clock.monotonic() - readAt), 0);
   const cancel = clock.after(waitMs, () => {
     if (exchange.cancellation.reason !== undefined) return;
-    const context = replyContext(inbound, trace, deps);
+    const context = replyContext(inbound, trace, deps, exchange);
     const encoder = client.createStreamEncoder(context);
     if (encoder.keepAlive !== undefined) opened = { encoder, context };
     const notices = noticesOf(client, opened?.encoder);

@@ -29,6 +29,8 @@ export interface ReplyContext {
   seal?: (text: string) => string | undefined;
   /** The gateway stores answers. */
   stores?: true;
+  /** The client's connection remembers its last answer. */
+  remembers?: true;
 }
 
 /** What is stored of an answer's items beside what the client sees of them, by the item's id. */

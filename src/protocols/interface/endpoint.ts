@@ -7,6 +7,7 @@ import type { Traits } from '../../canonical/traits.ts';
 import { percentDecoded } from '../../percent.ts';
 import type { Envelope } from './bodies.ts';
 import type { StoredAnswers } from './features.ts';
+import type { SocketDialect } from './socket.ts';
 import type { StreamClassifier } from './stream.ts';
 
 /** What stands in a path in place of a pattern's `{names}`, decoded. */
@@ -91,7 +92,14 @@ export interface StoredDelete extends Row {
   readonly stored: StoredAnswers;
 }
 
-export type Endpoint = Generation | Relayed | TokenCount | StoredShow | StoredDelete;
+/** Takes the requests of the protocol's own path over a WebSocket. */
+interface Socketed extends Row {
+  readonly does: 'converse';
+  readonly method: 'GET';
+  readonly dialect: SocketDialect;
+}
+
+export type Endpoint = Generation | Relayed | TokenCount | StoredShow | StoredDelete | Socketed;
 
 /** The path at which the gateway serves an endpoint. */
 export function servedPath({ path }: Pick<Endpoint, 'path'>): string {

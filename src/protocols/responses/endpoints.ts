@@ -4,6 +4,7 @@ import type { ClientSide } from '../interface/protocol.ts';
 import { outline } from './outline.ts';
 import { inspectReply } from './relay.ts';
 import { readEnvelope } from './request/envelope.ts';
+import { dialect } from './socket.ts';
 import { stored } from './stored/index.ts';
 import { show, showInput } from './stored/show.ts';
 
@@ -11,6 +12,7 @@ const { path } = outline;
 
 export const endpoints: ClientSide['endpoints'] = [
   { does: 'generate', method: 'POST', path, readEnvelope },
+  { does: 'converse', method: 'GET', path, dialect },
   // A conversation in short, which only its provider can write and read.
   { does: 'relay', method: 'POST', path: `${path}/compact`, readEnvelope, inspectReply },
   {

@@ -83,7 +83,7 @@ export function encryptedContent(
   if (own !== undefined) return own.id === id || own.id === '' ? own.content : undefined;
   if (!isSealed(part) && part.raw !== true) return undefined;
   const written = writeReasoning(part);
-  if (context.stores) stored.set(id, written);
+  if (context.stores || context.remembers) stored.set(id, written);
   return wantsEncrypted(context, part) ? context.seal?.(written) : undefined;
 }
 

@@ -34,9 +34,16 @@ export function responseId(id: string, ids: Ids): string {
   return id.startsWith(ID_PREFIX) ? id : ID_PREFIX + ids.random(32);
 }
 
-/** Whether later requests may refer to the answer. */
-export function isStored({ request, stores }: EchoContext): boolean {
+type KeptContext = Partial<Pick<ReplyContext, 'request' | 'stores' | 'remembers'>>;
+
+/** Whether later requests of the account may refer to the answer. */
+export function isStored({ request, stores }: KeptContext): boolean {
   return stores === true && request?.asked?.store !== false;
+}
+
+/** Whether later requests may refer to it, of the same connection at least. */
+export function isReferable(context: KeptContext): boolean {
+  return context.remembers === true || isStored(context);
 }
 
 /** Not before its beginning, whatever the clocks say. */
@@ -64,10 +71,8 @@ function headOf(
   };
 }
 
-type EchoContext = Partial<Pick<ReplyContext, 'request' | 'stores'>>;
-
 /** The request, as an answer repeats it: with the defaults of the service where the client wrote nothing. */
-export function echoOf(context: EchoContext = {}): JsonObject {
+export function echoOf(context: KeptContext = {}): JsonObject {
   const { asked = {} } = context.request ?? {};
   const { tools, user } = asked;
   const echo: JsonObject = {
@@ -97,7 +102,7 @@ export function echoOf(context: EchoContext = {}): JsonObject {
   return echo;
 }
 
-export function responseOf(head: ResponseHead, state: ResponseState, context?: EchoContext): JsonObject {
+export function responseOf(head: ResponseHead, state: ResponseState, context?: KeptContext): JsonObject {
   return Object.assign(headOf(head, state), echoOf(context));
 }
 

@@ -1,6 +1,6 @@
 // A responses body without its references: what was stored stands in their place. The result is bounded while it is made, because a
 // small body can name a large item any number of times.
-import { isObject, type JsonObject, type JsonValue } from '../../../canonical/json.ts';
+import { isObject, stringOf, type JsonObject, type JsonValue } from '../../../canonical/json.ts';
 import { GatewayError } from '../../../errors.ts';
 import { plural } from '../../../plural.ts';
 import { cutsOf, measureJson, rangesOf, splice, type Edit } from '../../json/splice.ts';
@@ -74,6 +74,7 @@ export class ResolvedReferences implements ResolvedBody {
   #resolve(reader: Reader): { bytes: Buffer; lost: boolean } | undefined {
     const { value } = this.#body;
     const before = this.#before(previousOf(value), reader);
+    if (before !== undefined) checkOutputs(before, value.input);
     const replaced = new Map<number, Replacement>();
     for (const [index, item] of (Array.isArray(value.input) ? value.input : []).entries()) {
       const role = roleOf(item);
@@ -191,6 +192,24 @@ export class ResolvedReferences implements ResolvedBody {
     return linked === -1 ? [] : cutsOf(spans, [linked]).map((range) => ({ ...range, text: '' }));
   }
 }
+
+/** A chain that was cut, or another conversation's results: the model would be told of calls that it never made. */
+function checkOutputs(before: readonly JsonValue[], input: JsonValue | undefined): void {
+  if (!Array.isArray(input)) return;
+  const called = new Set<unknown>();
+  for (const list of [before, input]) for (const item of list) if (isCall(item)) called.add(item.call_id);
+  for (const item of input) {
+    if (!isObject(item) || !isCallOutput(item) || called.has(item.call_id)) continue;
+    const message = `No tool call found for function call output with call_id ${stringOf(item.call_id).slice(0, 200)}.`;
+    throw new GatewayError('invalid_request', message, { param: 'input' });
+  }
+}
+
+const isCall = (item: JsonValue): item is JsonObject =>
+  isObject(item) && typeof item.type === 'string' && item.type.endsWith('_call');
+
+const isCallOutput = ({ type, call_id: id }: JsonObject): boolean =>
+  typeof type === 'string' && type.endsWith('_call_output') && typeof id === 'string';
 
 /** The rest stays byte for byte: JSON.parse rounds the long integers of a tool's schema. */
 function inputEdit({ members }: RelayedBody, list: Buffer): Edit {

@@ -7,7 +7,7 @@ import { isObject, type JsonObject, type JsonValue, stringOf } from '../../../ca
 import type { ReplyContext, ReplyIds } from '../../interface/answer.ts';
 import type { Frame } from '../../sse/splitter.ts';
 import { listOf } from '../reply/decode.ts';
-import { isStored } from '../reply/response.ts';
+import { isReferable } from '../reply/response.ts';
 import { typeOf } from './decoder.ts';
 import type { Numbered } from './open-item.ts';
 
@@ -218,7 +218,7 @@ export class AdoptedFrames {
 
   #named(text: string, response: unknown): string {
     const id = isObject(response) ? stringOf(response.id) : '';
-    if (id === '' || id === this.#id || !isStored(this.#context)) return text;
+    if (id === '' || id === this.#id || !isReferable(this.#context)) return text;
     this.#replyIds = { theirs: id, ours: this.#id };
     return text.replace(`"${id}"`, () => `"${this.#id}"`);
   }
