@@ -1,6 +1,10 @@
-// Bytes that are no HTTP request, or a request that does not arrive in time: a readable answer, then the end of the connection.
+// Refusals: of bytes that are no HTTP request, or of one that does not arrive in time, with the end of the connection; and of requests that
+// fail, in the client's protocol, with a line of the log.
 import type { Socket } from 'node:net';
 import type { Clock } from '../clock.ts';
+import { GatewayError } from '../errors.ts';
+import { ClientGone, type GatewayDeps } from '../gateway/exchange.ts';
+import { withoutKeys } from '../ids.ts';
 import type { Connections } from './connections.ts';
 import { isLingering, linger } from './linger.ts';
 
@@ -52,3 +56,41 @@ function answerBadHttp(error: Error, socket: Socket, requestId: string, clock: C
   );
   linger(socket, clock, () => void socket.destroy());
 }
+
+/** A request as its refusal sees it. */
+interface Refused {
+  readonly requestId: string;
+  readonly path: string;
+  readonly admitted: boolean;
+  /** Nobody is there to be told. */
+  readonly isGone: boolean;
+  fail(error: GatewayError): void;
+}
+
+export function refuse(request: Refused, error: unknown, deps: GatewayDeps): void {
+  const { requestId, path } = request;
+  if (error instanceof ClientGone || request.isGone) return;
+  if (error instanceof GatewayError) {
+    const { status, kind, message, account } = error;
+    if (!request.admitted) {
+      const at = deps.clock.now();
+      const refused = { at, requestId, account, path: shown(path), status, kind, message: shown(message) };
+      for (const observer of deps.observers) observer.wasRefused?.(refused);
+    }
+    deps.database.refused(error, { request: requestId, path });
+    if (!request.admitted) deps.metrics?.refused(path, error);
+    if (status < 500) deps.log.info('refused', { request: requestId, path, status, kind, message });
+    request.fail(error);
+    return;
+  }
+  const detail = error instanceof Error ? (error.stack ?? error.message) : String(error);
+  deps.log.error('a fault of the gateway', { request: requestId, path, detail });
+  const fault = new GatewayError('internal', 'the gateway failed; its log says more');
+  if (!request.admitted) deps.metrics?.refused(path, fault);
+  request.fail(fault);
+}
+
+/** Characters of a client's path, or of a message that repeats a client's words. */
+const MOST_SHOWN = 1000;
+
+const shown = (text: string): string => withoutKeys(text).slice(0, MOST_SHOWN);

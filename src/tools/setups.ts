@@ -142,7 +142,7 @@ const CODEX_INSTRUCTIONS =
 
 /** `credential`: `env_key` with the name of a variable, or `experimental_bearer_token` with a key. */
 export const codexProvider = (url: string, credential: Readonly<Record<string, string>>) => ({
-  // Under the name OpenAI, Codex would use WebSockets and ask for a login.
+  // Under the name OpenAI, Codex would ask for a login.
   name: 'Gateway',
   base_url: `${url}/v1`,
   wire_api: 'responses',
@@ -151,6 +151,8 @@ export const codexProvider = (url: string, credential: Readonly<Record<string, s
   request_max_retries: 0,
   stream_max_retries: 2,
   stream_idle_timeout_ms: 600_000,
+  // It sends what is new of a conversation, not all of it.
+  supports_websockets: true,
 });
 
 /** Codex offers the provider's web search. A target that has none would go last for every request: another one, which may cost money,

@@ -11,7 +11,7 @@ import type { Protocol } from '../../protocols/interface/protocol.ts';
 import type { SocketDialect } from '../../protocols/interface/socket.ts';
 import type { ClientRequest } from '../client-request.ts';
 import type { Connections } from '../connections.ts';
-import { refuse } from '../refuse.ts';
+import { refuse } from '../bad-request.ts';
 import { AnswerMemories, BOUNDS, LastAnswer } from './last-answer.ts';
 import { MessageExchange, type OfConnection } from './message-exchange.ts';
 import type { OpenSessions, Session } from './open-sessions.ts';
