@@ -85,6 +85,7 @@ it('Codex gets a provider of its own and a catalog with the window of the model'
     'model_providers.gateway.request_max_retries=0',
     'model_providers.gateway.stream_max_retries=2',
     'model_providers.gateway.stream_idle_timeout_ms=600000',
+    'model_providers.gateway.supports_websockets=true',
   ]);
   expect(setup.env).toEqual({ GATEWAY_KEY: TO.key });
   expect(fileOf(setup, 'codex-models.json')).toMatchObject({
