@@ -6,6 +6,7 @@ import { claudeEnv, KEY_VARIABLE, type Setup, type Pointing } from './setups.ts'
 import { findTool } from './tools.ts';
 import * as editors from './editors.ts';
 import * as settings from './settings.ts';
+import type { FileChange } from './engine.ts';
 import type { Places, Settings, Target } from './settings.ts';
 
 export interface ConnectTool {
@@ -17,6 +18,8 @@ export interface ConnectTool {
   folders?: (places: Places) => string[];
   /** What is written. A tool without it takes variables alone (`env`), or is set up by a person. */
   settings?: Settings;
+  /** What is written for a tool that signs in by itself at the gateway of this URL. */
+  signIn?: (url: string, places: Places) => FileChange[];
   /** Variables that are enough. */
   env?: (to: Pointing) => Setup;
   /** The settings do not hold the key: a person needs it. */
@@ -49,6 +52,7 @@ export const CONNECT_TOOLS: readonly ConnectTool[] = [
   row({
     name: 'claude',
     settings: settings.claude,
+    signIn: settings.claudeSignIn,
     env: (to) => ({ env: claudeEnv(to) }),
     steps: () => [begin('claude')],
   }),

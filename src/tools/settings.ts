@@ -67,6 +67,16 @@ export const claude: Settings = (to, places) => [
   },
 ];
 
+/** It gets its key by a sign-in; without these two its /login offers no gateway. */
+export const claudeSignIn = (url: string, places: Places): FileChange[] => [
+  {
+    path: path.join(claudeFolder(places), 'settings.json'),
+    format: 'json',
+    edits: edits([['forceLoginMethod'], 'gateway'], [['forceLoginGatewayUrl'], url]),
+    strict: true,
+  },
+];
+
 export const codexFolder = (places: Places): string => folder(places, 'CODEX_HOME', '.codex');
 
 /** Files of its own: Codex reads `NAME.config.toml` for `--profile NAME`. */

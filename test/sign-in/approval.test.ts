@@ -82,7 +82,7 @@ describe('the owner', () => {
   });
 });
 
-describe('nobody else', () => {
+describe('P50: nobody but the owner', () => {
   it.each([
     ['without a session', {}],
     ['with the key of an account', { authorization: 'Bearer KEY' }],

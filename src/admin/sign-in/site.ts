@@ -221,7 +221,7 @@ function refuse(exchange: SiteExchange, error: unknown, log: Logger): void {
   if (known === undefined) {
     const detail = error instanceof Error ? (error.stack ?? error.message) : String(error);
     log.error('a request of the sign-in failed', { request, path, detail });
-  } else log.info('refused', { request, path, status, kind: code });
+  } else if (code !== WAITS.pending[0]) log.info('refused', { request, path, status, kind: code });
   sendOAuth(exchange, status, { error: code, error_description: withoutKeys(message) }, headers);
 }
 

@@ -67,13 +67,15 @@ interface View {
   facts: GatewayFacts;
   steps: readonly string[];
   json: boolean;
+  /** Further options of the command that writes it. */
+  flags?: readonly string[];
 }
 
 export async function printPlan(
   view: View & { planned: readonly PlannedFile[]; connected: boolean },
   context: Context,
 ): Promise<void> {
-  const { tool, facts, planned, steps, connected, json } = view;
+  const { tool, facts, planned, steps, connected, json, flags = [] } = view;
   const files = await Promise.all(planned.map(async (file) => ({ file, lines: await differences(file) })));
   if (json) {
     const described = files.map(({ file, lines }) => ({
@@ -109,6 +111,7 @@ export async function printPlan(
       'gateway connect',
       tool.name,
       ...(facts.model.name === 'auto' ? [] : ['--model', shellWord(facts.model.name)]),
+      ...flags,
     ].join(' ');
     if (change || !connected) say(stdout, `Nothing is written yet. To write it: ${command} --write`);
     if (connected)

@@ -34,6 +34,7 @@ interface Options {
   env?: boolean;
   shell?: Shell;
   keyStdin?: boolean;
+  signIn?: boolean;
   json?: boolean;
 }
 
@@ -50,6 +51,7 @@ export function defineConnect(connect: Command, context: Context): void {
     .option('--undo', 'take them back, and revoke that key; without a tool: of all tools')
     .option('--env', 'print variables for a shell, for the SDKs or for the tool')
     .addOption(new Option('--shell <shell>', 'the shell of --env (default: that of $SHELL)').choices(SHELLS))
+    .option('--sign-in', 'claude: it signs in by a code that you approve, without a key (default: no)')
     .option('--key-stdin', 'read the key from standard input (default: $GATEWAY_KEY, else a new one)')
     .option('--json', 'print JSON')
     .addHelpText(
@@ -100,7 +102,11 @@ async function runConnect(
     places,
     connections,
   };
+  if (options.signIn === true && (options.env === true || options.keyStdin === true))
+    command.error('error: --sign-in needs no key: neither --env nor --key-stdin goes with it');
   if (options.env === true) await printEnvironment(tool, run);
+  else if (tool !== undefined && options.signIn === true && options.undo !== true)
+    await (await import('./connect-sign-in.ts')).connectSignIn(tool, run);
   else if (tool !== undefined) await (options.undo === true ? undoTool(tool, run) : connectTool(tool, run));
   else if (options.undo === true) await undoAll(run);
   else if (chosen.length > 0) command.error(`error: name a tool (${CONNECT_NAMES.join(', ')})`);
