@@ -6,8 +6,9 @@ import { GatewayError } from '../errors.ts';
 import { type Claim, type KeptAnswer, MOST_KEPT } from '../repeats.ts';
 import type { StreamNotices } from '../protocols/interface/stream.ts';
 import type { Exchange, GatewayDeps, HeaderList, Sink } from './exchange.ts';
+import { BufferedExchange } from './inbound/buffered-exchange.ts';
+import { inferOrInstead } from './inbound/instead.ts';
 import { permissionAt, type Arrival } from './inbound/read-request.ts';
-import { infer } from './inference.ts';
 
 const LONGEST_KEY = 255;
 
@@ -35,9 +36,9 @@ export async function inferOnce(
     release();
   }
   if (claim.kind === 'answered') return replay(claim.answer, exchange, deps);
-  const recorded = new RecordedExchange(exchange, bytes);
+  const recorded = new BufferedExchange(exchange, bytes, new RecordingSink(exchange.sink));
   try {
-    await infer(arrival, recorded, deps);
+    await inferOrInstead(arrival, recorded, deps);
   } finally {
     deps.repeats.finish(id, exchange.answered ? recorded.sink.kept() : 'failed');
   }
@@ -169,52 +170,5 @@ class RecordingSink implements Sink {
     this.#length += Buffer.byteLength(bytes);
     if (this.#length > MOST_KEPT) this.#pieces = [];
     else if (bytes.length > 0) this.#pieces.push(Buffer.from(bytes));
-  }
-}
-
-/** The same request, with a body that was read and a sink that keeps the answer. */
-class RecordedExchange implements Exchange {
-  readonly sink: RecordingSink;
-  readonly #exchange: Exchange;
-  readonly #bytes: Buffer;
-
-  constructor(exchange: Exchange, bytes: Buffer) {
-    this.sink = new RecordingSink(exchange.sink);
-    this.#exchange = exchange;
-    this.#bytes = bytes;
-  }
-
-  get requestId(): string {
-    return this.#exchange.requestId;
-  }
-  get headers(): Exchange['headers'] {
-    return this.#exchange.headers;
-  }
-  get query(): string {
-    return this.#exchange.query;
-  }
-  get cancellation(): Exchange['cancellation'] {
-    return this.#exchange.cancellation;
-  }
-  get arrivedInTime(): boolean {
-    return this.#exchange.arrivedInTime;
-  }
-  get admitted(): boolean {
-    return this.#exchange.admitted;
-  }
-  set admitted(admitted: boolean) {
-    this.#exchange.admitted = admitted;
-  }
-  get answered(): boolean {
-    return this.#exchange.answered;
-  }
-  set answered(answered: boolean) {
-    this.#exchange.answered = answered;
-  }
-  readBody(): Buffer {
-    return this.#bytes;
-  }
-  whenDelivered(task: () => void): void {
-    this.#exchange.whenDelivered(task);
   }
 }

@@ -5,8 +5,8 @@ import { GatewayError } from '../errors.ts';
 import { countTokens } from '../gateway/count-tokens.ts';
 import type { Exchange, GatewayDeps, Site } from '../gateway/exchange.ts';
 import { inferOnce } from '../gateway/idempotency.ts';
+import { inferOrInstead } from '../gateway/inbound/instead.ts';
 import type { Arrival } from '../gateway/inbound/read-request.ts';
-import { infer } from '../gateway/inference.ts';
 import type { Protocol } from '../protocols/interface/protocol.ts';
 import { pathReader, servedPath, type Endpoint, type PathValues } from '../protocols/interface/endpoint.ts';
 import { allProtocols } from '../protocols/registry.ts';
@@ -185,7 +185,7 @@ export function answer(
 function inferAt(arrival: Arrival, exchange: Exchange, deps: GatewayDeps): Promise<void> {
   const key = exchange.headers['idempotency-key'];
   return key === undefined || key === ''
-    ? infer(arrival, exchange, deps)
+    ? inferOrInstead(arrival, exchange, deps)
     : inferOnce(String(key), arrival, exchange, deps);
 }
 

@@ -92,6 +92,11 @@ function relayedTo(
   );
 }
 
+/** Whether one of them has the endpoint of a relayed request. */
+export function isServed(targets: readonly Target[], { protocol, endpoint }: Inbound): boolean {
+  return endpoint.does !== 'relay' || targets.some((target) => isServedAt(target, protocol.name, endpoint));
+}
+
 function isServedAt(target: Target, name: ProtocolName, { at }: Relayed): boolean {
   if (protocolFor(target, name) !== name || target.provider.source === 'builtin') return false;
   return at === undefined || at.pathOf(target.traits) !== undefined;

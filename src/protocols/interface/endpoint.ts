@@ -5,6 +5,7 @@ import type { Usage } from '../../canonical/reply.ts';
 import type { EndpointName, Permission } from '../../canonical/request.ts';
 import type { Traits } from '../../canonical/traits.ts';
 import { percentDecoded } from '../../percent.ts';
+import type { Ids } from '../../ids.ts';
 import type { Envelope } from './bodies.ts';
 import type { StoredAnswers } from './features.ts';
 import type { SocketDialect } from './socket.ts';
@@ -32,6 +33,18 @@ export interface Generation extends WithBody {
   readonly does: 'generate';
 }
 
+/** How a model does what an endpoint does. */
+export interface Instead {
+  /** The body of a request for a whole answer. */
+  ask(value: JsonObject): JsonObject;
+  /** The endpoint's answer, from the model's. Throws GatewayError `upstream` for one that is of no use. */
+  answer(
+    reply: JsonObject,
+    asked: JsonObject,
+    make: { ids: Ids; now: () => number; seal: (text: string) => string },
+  ): JsonObject;
+}
+
 /** Forwarded to a provider of the same protocol, or not served. */
 export interface Relayed extends WithBody {
   readonly does: 'relay';
@@ -41,6 +54,8 @@ export interface Relayed extends WithBody {
   readonly permission?: Permission;
   /** Targets that have it, and where; undefined: every target that speaks the protocol does, at `path`. */
   readonly at?: ServedAt;
+  /** Where no target has it; undefined: it is not served then. */
+  readonly instead?: Instead;
   /** Its requests are parts of no conversation, unless the client names one. */
   readonly isAlone?: true;
   /** Reads its streams; undefined: the answer is whole. */

@@ -1,6 +1,7 @@
 // The endpoints of the responses protocol. Those of stored answers are for the account that got the answer.
 import { hasInputTokens } from '../interface/endpoint.ts';
 import type { ClientSide } from '../interface/protocol.ts';
+import { compaction } from './compaction.ts';
 import { outline } from './outline.ts';
 import { inspectReply } from './relay.ts';
 import { readEnvelope } from './request/envelope.ts';
@@ -13,8 +14,7 @@ const { path } = outline;
 export const endpoints: ClientSide['endpoints'] = [
   { does: 'generate', method: 'POST', path, readEnvelope },
   { does: 'converse', method: 'GET', path, dialect },
-  // A conversation in short, which only its provider can write and read.
-  { does: 'relay', method: 'POST', path: `${path}/compact`, readEnvelope, inspectReply },
+  { does: 'relay', method: 'POST', path: `${path}/compact`, readEnvelope, inspectReply, instead: compaction },
   {
     does: 'count',
     method: 'POST',

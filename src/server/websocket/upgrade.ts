@@ -69,6 +69,11 @@ export async function openSocket(
   checkOrigin(headers.origin, hostOf(rawHeaders), listen.origins);
   const asked = { headers, endpoint: protocol.name, keyHeaders: protocol.client.keyHeaders };
   await authenticate(asked, deps.store, deps.clock.now());
+  if (deps.recording !== undefined) {
+    // What a message goes on from is in no tape: over HTTP each request is whole.
+    const message = `this gateway records requests, which are whole over HTTP alone; send POST ${request.path}`;
+    throw new GatewayError('method_not_allowed', message, { status: 426, allow: 'POST' });
+  }
   if (deps.inFlightLimit.closed) throw shuttingDown();
   if (maintenance) {
     throw new GatewayError('unavailable', 'the gateway is in maintenance', { retryAfter: 60 });

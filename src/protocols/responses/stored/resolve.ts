@@ -6,6 +6,7 @@ import { plural } from '../../../plural.ts';
 import { cutsOf, measureJson, rangesOf, splice, type Edit } from '../../json/splice.ts';
 import type { BodyBounds, FoundAnswers, ResolvedBody } from '../../interface/features.ts';
 import type { RelayedBody } from '../../interface/bodies.ts';
+import { isCompaction, summaryMessage } from '../compaction.ts';
 import { SEAL_MARK } from '../reply/items.ts';
 import { containerOf, previousOf, roleOf, type ItemRole } from './references.ts';
 import { outputOf, StoredRecords } from './records.ts';
@@ -125,6 +126,11 @@ export class ResolvedReferences implements ResolvedBody {
   }
 
   #unsealed(item: JsonObject, blob: string, reader: Reader): Replacement | undefined {
+    if (isCompaction(item)) {
+      const opened = this.#opened.get(blob);
+      // A provider that is a gateway itself may have sealed it.
+      return opened === undefined && reader.provider !== undefined ? undefined : summaryMessage(opened);
+    }
     if (reader.provider !== undefined) return 'left out';
     const json = this.#opened.get(blob);
     return json === undefined ? undefined : { ...item, encrypted_content: json };
