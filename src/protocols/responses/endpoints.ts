@@ -5,7 +5,7 @@ import { compaction } from './compaction.ts';
 import { outline } from './outline.ts';
 import { inspectReply } from './relay.ts';
 import { readEnvelope } from './request/envelope.ts';
-import { dialect } from './socket.ts';
+import { dialect } from './stream/socket.ts';
 import { stored } from './stored/index.ts';
 import { show, showInput } from './stored/show.ts';
 

@@ -1,12 +1,12 @@
 // The responses protocol over a WebSocket: a `response.create` is the body of a request, the events of its answer come back as messages.
 // https://developers.openai.com/api/docs/guides/websocket-mode
-import { isObject, type JsonObject } from '../../canonical/json.ts';
-import type { SocketDialect, SocketRequest } from '../interface/socket.ts';
-import { MAX_LEVELS } from '../json/raw-json.ts';
-import { cutsOf, scanMembers, splice, type Member, type Members } from '../json/splice.ts';
-import { refuse } from '../shared/client.ts';
-import { isDone } from './stream/decoder.ts';
-import { encodeError, errorHead } from './errors.ts';
+import { isObject, type JsonObject } from '../../../canonical/json.ts';
+import type { SocketDialect, SocketRequest } from '../../interface/socket.ts';
+import { MAX_LEVELS } from '../../json/raw-json.ts';
+import { cutsOf, scanMembers, splice, type Member, type Members } from '../../json/splice.ts';
+import { refuse } from '../../shared/client.ts';
+import { isDone } from './decoder.ts';
+import { encodeError, errorHead } from '../errors.ts';
 
 const CREATE = 'response.create';
 /** Codex says so when it has taken an answer over. */
