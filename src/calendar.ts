@@ -1,4 +1,4 @@
-// The periods of the calendar in which limits count, in UTC: a zone's hours of summer and winter do not matter.
+// Calendar periods of limits, in UTC: daylight saving time does not matter.
 import { DAY_MS, HOUR_MS } from './clock.ts';
 
 export const PERIODS = ['hour', 'day', 'week', 'month'] as const;

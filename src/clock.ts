@@ -36,7 +36,7 @@ export const systemClock: Clock = {
 export const HOUR_MS = 3_600_000;
 export const DAY_MS = 24 * HOUR_MS;
 
-/** The start of the hour (UTC), in which requests are counted. */
+/** The start of the hour (UTC) that requests are counted in. */
 export function hourOf(time: number): number {
   return time - (time % HOUR_MS);
 }

@@ -99,7 +99,7 @@ function sentence(text: string, gap: number): Word[] {
   return text.split(' ').map((word, at) => ({ text: word, gap: at === 0 ? gap : 1 }));
 }
 
-/** `12:00:01 info   message  member=value …`: members in the order in which they were given. */
+/** `12:00:01 info   message  member=value …`: members in the given order. */
 function recordWords(head: Word[], message: unknown, fields: Record<string, unknown>): Shown {
   const members = Object.entries(fields)
     .filter(([, value]) => value !== null)

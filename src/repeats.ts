@@ -42,7 +42,7 @@ interface Entry {
 }
 
 export function createRepeats(clock: Pick<Clock, 'monotonic'>, mostBytes = MOST_BYTES): Repeats {
-  // In the order in which they began: the first is forgotten first.
+  // Ordered by their beginning: the first is forgotten first.
   const entries = new Map<string, Entry>();
   let bytes = 0;
 

@@ -1,5 +1,5 @@
 // Who may send a request: how a key is created, and how the key of a request is found and its permission checked. The plaintext of a key
-// exists only in the result of its creation: the database stores its SHA-256, and its first characters, by which a person recognises it.
+// exists only in the result of its creation: the database stores its SHA-256, and its first characters, so that a person recognises it.
 import { hash } from 'node:crypto';
 import type { Clock } from '../clock.ts';
 import type { Ids } from '../ids.ts';

@@ -79,7 +79,7 @@ function conversationJson(parts: readonly ConversationPart[], stop: Stopped | un
 export interface OneConversationJson extends ConversationJson {
   agents: (Sums & { id: string | null; parent: string | null; type: string | null })[];
   classes: (Sums & { class: string | null })[];
-  /** In the order in which they were first asked. */
+  /** Ordered by their first request. */
   models: (Sums & { provider: string | null; model: string | null })[];
   /** The tasks of a person, in their order. */
   prompts: (Sums & { prompt: string | null; started_at: string })[];

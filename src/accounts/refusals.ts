@@ -1,4 +1,4 @@
-// What a refused request is told: which limit is used up, how much of it, when that ends, and what to do.
+// The message of a refused request: the limit that is used up, its use, when it ends, and what to do.
 import type { Period } from '../calendar.ts';
 import { type Admission, GatewayError, LONG_WAIT_S } from '../errors.ts';
 import { plural } from '../plural.ts';

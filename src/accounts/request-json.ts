@@ -1,4 +1,4 @@
-// A request as JSON: the shape that `gateway requests --json` prints, that the admin API sends and that live events hold.
+// A request as JSON, in one shape for `gateway requests --json`, the admin API and live events.
 import { isoTime } from '../clock.ts';
 import type { StoredRequest } from '../store/store.ts';
 import {
@@ -12,7 +12,7 @@ import {
 export interface AttemptDetail {
   target: string;
   protocol: string;
-  /** The number of the provider's key, where it has several. */
+  /** The number of the provider's key, if it has several. */
   provider_key?: number;
   /** Of the provider. Absent: there was no answer. */
   status?: number;
@@ -34,7 +34,7 @@ export interface RequestDetail {
   lost?: string[];
   /** Tool calls of a local model that were made whole. */
   repaired?: string[];
-  /** How long the client's last tools took, where it says so. */
+  /** How long the client's last tools took, if it says so. */
   tools?: { name: string; ms: number }[];
   /** The input tokens that the client got are the gateway's estimate. */
   estimated_input?: number;

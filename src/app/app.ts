@@ -202,7 +202,7 @@ function lessonsHandler({ deps: { routing } }: Parts): ControlHandler {
   return { method: 'GET', path: '/lessons', handle: () => routing.lessons.list() };
 }
 
-/** `gateway targets reset`. A target that is none has the answer `unknown`. */
+/** `gateway targets reset`. The answer for an unknown target is `unknown`. */
 function resetHandler({ deps: { routing, log } }: Parts): ControlHandler {
   return {
     method: 'POST',

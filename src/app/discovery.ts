@@ -54,7 +54,7 @@ interface Fact {
   provider: ProviderConfig;
   /** In a row. */
   failures: number;
-  /** Monotonic milliseconds at which it is asked again. */
+  /** When it is asked again, in monotonic milliseconds. */
   dueAt: number;
   asking: Promise<void> | undefined;
 }

@@ -19,9 +19,9 @@ const DRAIN_EVERY_MS = 60_000;
 const PRUNE_EVERY_MS = HOUR_MS;
 /** With the time of a lease (store/holds), holds of a process that died are settled within a minute. */
 const RELEASE_EVERY_MS = 10_000;
-/** Time for which ended keys of `gateway run` are still listed. */
+/** How long ended keys of `gateway run` are still listed. */
 const ENDED_LEASES_KEEP_MS = 3 * 24 * HOUR_MS;
-/** Age at which audit rows are deleted. */
+/** Audit rows older than this are deleted. */
 const AUDIT_KEEP_MS = 400 * 24 * HOUR_MS;
 
 /** Adopts values that other workers share. */

@@ -17,7 +17,7 @@ export interface PromptPart {
   readonly run: Run;
   /** Of each item; of a tool its name and its whole definition. The last items of a very long list are not among them. */
   readonly hashes: Uint32Array;
-  /** Milliseconds without a use for which its marks have the cache keep it; 0: it has none. */
+  /** Milliseconds that the cache keeps it without a use, as its marks ask; 0: it has none. */
   readonly life: number;
 }
 

@@ -14,7 +14,7 @@ interface Call {
   asked: string;
   /** Unique in the conversation. */
   id: string;
-  /** In the order in which they came. */
+  /** In order of arrival. */
   results: ToolResultPart[];
 }
 
@@ -128,7 +128,7 @@ function answer(calls: readonly Call[], between: readonly Message[], warn: Warn)
   return [{ role: 'user', parts: results, ...(native.length > 0 && { native }) }, ...rest];
 }
 
-/** The nearest call of that id that waits for its result; else one that has its own already. */
+/** The nearest call of that id without a result; if there is none, one that has a result already. */
 function createCallFinder(calls: readonly Call[]): (part: ToolResultPart) => Call | undefined {
   /** Those of one id, and how many of them have their results. */
   const byId = new Map<string, { calls: Call[]; answered: number }>();

@@ -18,7 +18,7 @@ export interface Traits {
   longContextWindow?: number;
   maxOutput?: number;
 
-  /** The protocols by which this model is reached, the best first; empty: all of its provider's. */
+  /** Protocols of this model, the best first; empty: all of its provider's. */
   speaks: readonly ProtocolName[];
 
   // -- the chat wire --

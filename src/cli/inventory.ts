@@ -165,7 +165,7 @@ export async function readLessons(command: Command, context: Context): Promise<r
   return found.flatMap((list) => (Array.isArray(list) ? (list as Lesson[]) : []));
 }
 
-/** `openai/gpt-9 (chat) refuses: reject_fields store, efforts low high`, and the words from which that was learnt. */
+/** `openai/gpt-9 (chat) refuses: reject_fields store, efforts low high`, and the words that taught it. */
 export function lessonText({ target, protocol, traits, words }: Lesson): string {
   const values = Object.entries(traits).map(([name, value]) => `${snakeCase(name)} ${valueText(value)}`);
   return clean(`${target} (${protocol}): ${values.join(', ')}; it said: ${words}`);

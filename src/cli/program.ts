@@ -308,7 +308,7 @@ const COMPLETE = '__complete';
 /** Runs one command line. Resolves to its exit code; never rejects. */
 export async function execute(argv: readonly string[], given: Context): Promise<number> {
   const words = guardToolWords(plainArguments(argv));
-  // A copy in which the current folder is still looked up when it is asked for: it may have been deleted.
+  // A copy that still looks up the current folder on demand: the folder may have been deleted.
   const context = Object.defineProperties({}, Object.getOwnPropertyDescriptors(given)) as Context;
   const program = createProgram(context, words);
   if (argv[0] === COMPLETE) {

@@ -207,7 +207,7 @@ function lineValues(
   return [row('max_concurrent', maxConcurrent), row('queue', `${size} for ${durationText(wait)}`)];
 }
 
-/** The first characters of a key that is long enough, by which a person recognises it. */
+/** The first characters of a long key, so that a person recognises it. */
 const VISIBLE_LENGTH = 6;
 const LONG_KEY = 24;
 

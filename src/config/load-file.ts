@@ -227,7 +227,7 @@ function wrongIn(paths: readonly Path[]): Wrong {
 
 type Tree = Readonly<Record<string, unknown>>;
 
-/** Without each entry of `providers`, `routes` and `tiers`, and each other section, to which a path leads. */
+/** Without the sections that a path leads to; of `providers`, `routes` and `tiers`, without the entry alone. */
 function withoutPaths(value: Tree, paths: readonly Path[]): Tree {
   const entries = Object.entries(value).flatMap(([section, content]) => {
     const inside = paths.filter((path) => path[0] === section);

@@ -175,7 +175,7 @@ function locate(document: Document, wanted: Path): { offset: number; path: Path 
   return { offset, path: found };
 }
 
-// Faults of a file that is not valid YAML: which of the parser's errors to report, and in which words.
+// Faults of a file that is not valid YAML: picks one of the parser's errors and words it.
 
 /** An error of the parser: its code and its range in the text. */
 interface SyntaxFault {

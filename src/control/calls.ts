@@ -54,9 +54,9 @@ export interface GatewayStatus {
   log: string | null;
   /** Records of the log that were lost since the start. Older versions lack it. */
   log_lost?: number;
-  /** The network in which its addresses count (`networkName`); null: unknown. Older versions lack it. */
+  /** The network of its addresses (`networkName`); null: unknown. Older versions lack it. */
   network?: string | null;
-  /** Of `gateway run`: the tool with which it ends. */
+  /** Of `gateway run`: the tool that it ends with. */
   tool?: string;
   requests_in_flight: number;
   /** How long `stop` waits for them, in milliseconds. */

@@ -30,7 +30,7 @@ export function networkName(): string | null {
   }
 }
 
-/** In the order in which a server tries them. Readers look into all: their environment may differ from the server's. */
+/** A server tries them in this order. Readers look into all: their environment may differ from the server's. */
 export function socketFolders(
   dataFolder: string,
   env: Environment,

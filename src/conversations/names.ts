@@ -3,7 +3,7 @@ import { withoutKeys } from '../ids.ts';
 
 export const ID_PREFIX = 'conv_';
 
-/** Characters of the id by which people find a conversation. */
+/** People find a conversation by this many characters of its id. */
 const SHORT_DIGITS = 8;
 
 /** The beginning of the id, by which people find the conversation. */

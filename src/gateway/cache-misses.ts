@@ -15,7 +15,7 @@ import { savingOf } from '../routing/price.ts';
 import type { Inbound } from './inbound/read-request.ts';
 import type { Trace } from './trace.ts';
 
-/** Who was asked, with which of its keys. */
+/** The target that was asked, and which of its keys was used. */
 interface AskedTarget {
   target: Target;
   providerKey?: { readonly key: string };

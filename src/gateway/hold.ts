@@ -111,7 +111,7 @@ export class RequestHold {
     return this.#held.standings;
   }
 
-  /** Replaces what is held by what the request took; only the first call counts. Never rejects: a database that is away is told later.
+  /** Replaces what is held by what the request took; only the first call counts. Never rejects: a database that is away gets it later.
    *  `whole`: the standings are to be known afterwards, since the answer's head follows. */
   settle(ended: Ended, trace: Trace, whole = false): Promise<void> {
     return (this.#settling ??= this.#settle(ended, trace, whole));

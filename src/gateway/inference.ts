@@ -108,7 +108,7 @@ interface Answering {
   /** undefined: the account has no limits beyond requests an hour. */
   hold: RequestHold | undefined;
   exchange: Exchange;
-  /** Monotonic milliseconds at which the body was read. */
+  /** When the body was read, in monotonic milliseconds. */
   readAt: number;
   /** Later requests like this one go to the target that answers; undefined: there is one alone. */
   remembered: RoutingQuery | undefined;

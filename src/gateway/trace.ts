@@ -39,7 +39,7 @@ export interface Contact {
   readonly dropped: readonly string[];
   /** Fields whose form was changed, each as `path: how`. */
   readonly changed: readonly string[];
-  /** The provider's key, where it has several. */
+  /** The provider's key, if it has several. */
   readonly providerKey?: { readonly number: number };
 }
 
@@ -47,7 +47,7 @@ export interface Contact {
 interface FailedContact {
   readonly target: Target;
   readonly protocol: Protocol;
-  /** The number of the provider's key, where it has several. */
+  /** The number of the provider's key, if it has several. */
   readonly key: number | undefined;
   readonly status: number | undefined;
   readonly kind: ProviderFailure['kind'];
@@ -109,7 +109,7 @@ const NO_FAILURES: readonly FailedContact[] = [];
 export class Progress {
   /** Bytes. */
   written = 0;
-  /** Somebody watches: the answer's pieces are counted, and the bytes in which they were counted. */
+  /** Somebody watches: pieces are counted, and the bytes that were searched for them. */
   watched = false;
   pieces = 0;
   pieceBytes = 0;

@@ -1,4 +1,4 @@
-// Makes a call ready for its provider at the moment at which it is sent. May wait: for a token that has to be refreshed, for a provider
+// Prepares a call for its provider right before it is sent. May wait: for a token that has to be refreshed, for a provider
 // that this process has to start.
 import type { ProviderCall } from './exchange.ts';
 

@@ -24,7 +24,7 @@ interface Line {
   /** The newest of the configuration. */
   most: number;
   underWay: number;
-  /** In the order in which they came. */
+  /** In order of arrival. */
   waiting: Set<() => void>;
 }
 

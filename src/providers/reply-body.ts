@@ -11,7 +11,7 @@ export interface BodyReader {
 }
 
 export interface ReplyBody {
-  /** To be called once, in the turn in which `open` resolves: chunks that arrived with the head wait for it. */
+  /** To be called once, in the same turn as `open` resolves: chunks that arrived with the head wait for it. */
   start(reader: BodyReader): void;
   pause(): void;
   resume(): void;

@@ -1,10 +1,10 @@
-// The forms in which models write a call as text, because their server does not read it: a row a form.
+// How models write a call as text if their server does not read it: one row for each form.
 import { bareJson, fenced } from './forms/bare-json.ts';
 import { form, type TextForm } from './forms/form.ts';
 import { functionTag, invokes, toolCallTag } from './forms/tags.ts';
 import { DEEPSEEK, deepseek, harmony, jsonBehind, kimi, mistral } from './forms/tokens.ts';
 
-/** In the order in which they are tried where one opening is the beginning of another. */
+/** Tried in this order if one opening is the beginning of another. */
 export const TEXT_FORMS: readonly TextForm[] = [
   form('<tool_call>', '<tool_call>', toolCallTag),
   form('<function=>', '<function=', (cursor, offered) => [functionTag(cursor, offered)]),

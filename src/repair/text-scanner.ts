@@ -30,7 +30,7 @@ const READS_AT_LEAST = 1 << 16;
 /** A held text is tried again when it has grown by this much, and where a bracket ends it. */
 const GROWTH = 1.25;
 const MOST_QUICK_TRIES = 64;
-/** Characters in which a bracket that ends a form is looked for. */
+/** The bracket that ends a form is looked for in this many characters. */
 const TAIL = 8;
 /** Characters of a text that is tried at each piece. */
 const SHORT = 400;

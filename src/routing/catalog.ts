@@ -58,7 +58,7 @@ export interface Catalog {
 
 const [CHAT] = PROTOCOL_NAMES;
 
-/** The protocols by which a target is reached. What the file says of its provider holds against what is known of the model. */
+/** The protocols of a target. What the file says of its provider holds against what is known of the model. */
 export function spokenBy({ provider: { protocols }, traits: { speaks } }: Target): readonly ProtocolName[] {
   if (speaks.length === 0) return protocols;
   const both = speaks.filter((name) => protocols.includes(name));

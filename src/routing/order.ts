@@ -1,4 +1,4 @@
-// The order in which targets are tried. Pure: all that decides stands in the candidates.
+// The order of targets. Pure: the candidates hold all that decides.
 import type { Target } from './catalog.ts';
 import type { TargetState } from './state/health.ts';
 import { allCooling } from './refusals.ts';

@@ -2,7 +2,7 @@
 import type { Exchange, HeaderList, Sink } from '../gateway/exchange.ts';
 import { modelMethods } from './router.ts';
 
-/** Seconds for which a browser need not ask again. */
+/** Seconds until a browser asks again. */
 const REMEMBERED_S = 600;
 /** What a browser may ask to send: names of headers, of which the SDKs have many of their own. */
 const NAMES = /^[\w!#$%&'*+.^`|~-]+(?:\s*,\s*[\w!#$%&'*+.^`|~-]+)*$/;

@@ -99,7 +99,7 @@ const ENDPOINTS = [...PATHS.keys()].filter((path) => path.startsWith('/v1'));
 export interface Asked {
   method: string;
   path: string;
-  /** The protocol to which the client wants to switch this connection. */
+  /** The protocol that the client wants to switch this connection to. */
   upgrade: string | undefined;
   /** `GET /metrics` exists. */
   metrics: boolean;

@@ -222,7 +222,7 @@ interface Source {
   columns: Readonly<Record<string, string>>;
 }
 
-/** Where the records of an export are stored, in the order in which they are written: accounts before what belongs to them. */
+/** Where the records of an export are stored, in order of writing: accounts before what belongs to them. */
 export const SOURCES: Readonly<Record<StoredRecord['type'], Source>> = {
   account: { table: 'accounts', columns: columns('id', 'name', 'tier', 'createdAt') },
   removed_account: { table: 'removed_accounts', columns: columns('id', 'dataLeft') },

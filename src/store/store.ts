@@ -59,7 +59,7 @@ export interface RequestQuery extends RequestWindow {
   limit: number;
 }
 
-/** A request's id or its beginning, and the time in which the request ended. */
+/** A request's id or its beginning, and when the request ended. */
 export interface RequestIdQuery {
   prefix: string;
   from: number;
@@ -256,7 +256,7 @@ export interface UsageStore {
   /** Adds the rows and sets `lastUsedAt` of their keys. One transaction for the batch, which changes nothing if its writer has
    *  written it or a later one. */
   recordUsage(rows: readonly UsageRow[], batch?: Batch): Promise<void>;
-  /** A usage row counts in the hour in which its request ended, an admission in the hour in which it began. */
+  /** A usage row counts in the hour when its request ended, an admission in the hour when it began. */
   totals(accountId: number | undefined, since: number): Promise<Totals>;
   /** The totals of each group, of one account or of all accounts, in one query. */
   totalsBy(grouping: Grouping, accountId: number | undefined, since: number): Promise<AccountTotals[]>;

@@ -116,7 +116,7 @@ export const USAGE_COLUMNS: readonly NamedColumn[] = Object.entries<UsageColumn>
   ([member, column]) => ({ ...column, member: member as keyof UsageRow, name: snakeCase(member) }),
 );
 
-/** In the order in which a request's JSON has them. */
+/** In the order of a request's JSON. */
 export const SHOWN_COLUMNS = USAGE_COLUMNS.flatMap(({ member, kind, shown }) =>
   shown === undefined ? [] : [{ member, kind, shown: shown as keyof ShownColumns }],
 );
@@ -142,7 +142,7 @@ export const REQUEST = `
 /** Characters of the name of a model. */
 export const MAX_MODEL_LENGTH = 256;
 
-/** The value as it is stored. */
+/** The stored value. */
 export function valueOf(
   row: UsageRow,
   { member, kind, older }: NamedColumn,

@@ -22,7 +22,7 @@ import { CliError } from '../cli-error.ts';
 export interface FileState {
   /** As the tool names it. */
   path: string;
-  /** Where its bytes are: not a symbolic link. */
+  /** The file that has its bytes: not a symbolic link. */
   target: string;
   /** undefined: there is no file. */
   content: { bytes: Buffer; mode: number; uid: number; gid: number } | undefined;

@@ -5,7 +5,7 @@ import type { Shared } from './channel.ts';
 
 interface Board {
   set(shared: Shared): void;
-  /** The values of a topic, or those with keys for which `test` holds. */
+  /** The values of a topic, or those whose key passes `test`. */
   remove(topic: Shared['topic'], test?: (key: string) => boolean): void;
   values(): Shared[];
 }

@@ -48,7 +48,7 @@ export function prepareWorkers(words: readonly string[]): void {
   });
 }
 
-/** `calls` and `streams`: those that the worker may use. A process that the system does not start is a worker that ended. */
+/** `calls` and `streams`: those that the worker may use. If the system cannot start a process, its worker counts as ended. */
 export function launchWorker(calls: Calls, streams: Streams): WorkerProcess {
   const worker = cluster.fork();
   const { process: child } = worker;

@@ -1,4 +1,4 @@
-// What the rules of a target's model say that it refuses: the request that they change, and the traits with which it is sent unchanged.
+// What a target's model refuses by its rules: for each rule the request that it changes, and traits that leave it unchanged.
 // Only what differs from the tolerant defaults is said by a rule.
 import { EFFORTS, PROTOCOL_NAMES, type ResponseFormat } from '../../canonical/request.ts';
 import { DEFAULT_TRAITS, type Traits } from '../../canonical/traits.ts';

@@ -24,7 +24,7 @@ export interface TakenRule extends AnyRule {
 
 /** What the server refuses, as is believed: the gateway sends something else in its place. */
 export interface RefusedRule extends AnyRule {
-  /** The traits of a server that takes it, with which it is sent as it was asked for. */
+  /** The traits of a server that accepts it: the request is sent unchanged. */
   takes: Partial<Traits>;
   /** Nothing is sent in its place: routes choose another model. */
   isAbility?: true;

@@ -38,7 +38,7 @@ interface Judged extends CaseReport {
   fault?: Fault['kind'] | 'refused' | 'failed';
   /** `repair_tools: true` would make it right. */
   isRepairable?: boolean;
-  /** Flags with which the server takes the request. */
+  /** With these flags the server accepts the request. */
   taught?: Partial<Traits>;
 }
 

@@ -27,7 +27,7 @@ interface Left {
   tools: string[];
   service: { file: string; end: string[]; on: boolean; ours: boolean } | undefined;
   gateways: RunningGateway[];
-  /** Processes that use the data and that this command does not end: those of `gateway run`, and those that do not answer. */
+  /** Processes that still use the data: this command does not end those of `gateway run` and those that do not answer. */
   users: number[];
   /** Folders of this user's gateway alone, and a database elsewhere. */
   folders: string[];

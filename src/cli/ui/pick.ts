@@ -1,4 +1,4 @@
-// A list on the terminal from which a person picks with the arrow keys.
+// A list on the terminal; a person picks with the arrow keys.
 import type { Context } from '../context.ts';
 import { clean, createStyle, isInteractive, type Style } from './style.ts';
 import { displayWidth, truncate } from '../../display-width.ts';

@@ -19,7 +19,7 @@ import { labelledBy, table, type Cell, type Column } from './table.ts';
 import { formatElapsed } from '../../elapsed.ts';
 
 interface Canvas {
-  /** undefined: a pipe, in which nothing is shortened. */
+  /** undefined: a pipe, so nothing is shortened. */
   width: number | undefined;
   style: Style;
   now: number;
@@ -113,7 +113,7 @@ function noteOf(request: RequestJson): string {
 const tokens = (count: number | null, width: number | undefined): string =>
   count === null ? '-' : width === undefined ? String(count) : formatShort(count);
 
-/** `from`: columns of the terminal from which on there is room for it. */
+/** `from`: shown from this width of the terminal on. */
 function columnsFor(canvas: Canvas): Column<RequestJson>[] {
   const { width } = canvas;
   const columns: (Column<RequestJson> & { from?: number })[] = [

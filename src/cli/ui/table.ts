@@ -14,7 +14,7 @@ export interface Column<Row> {
   align?: 'left' | 'right';
   /** The column may be cut to make the table fit. IDs and keys must not be cut. */
   shrinks?: boolean;
-  /** The width to which it is cut at most. */
+  /** The greatest width; what is longer is cut. */
   shortest?: number;
   /** The width without longer values. */
   least?: number;

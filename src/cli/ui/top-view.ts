@@ -36,7 +36,7 @@ export interface TopData {
 }
 
 interface Canvas {
-  /** undefined: a pipe, in which nothing is shortened. */
+  /** undefined: a pipe, so nothing is shortened. */
   width: number | undefined;
   /** Lines of the terminal; undefined: no limit. */
   height: number | undefined;
@@ -121,7 +121,7 @@ function headLines({ gateway, frame }: TopData, { width, style, zone }: Canvas):
 
 type Sized<Row> = Column<Row> & { from?: number };
 
-/** The columns for which the terminal has room. */
+/** The columns that fit the terminal. */
 function section<Row>(
   title: string,
   rows: readonly Row[],

@@ -6,7 +6,7 @@ import type { Preset } from './preset.ts';
 
 export type { Preset };
 
-/** In the order in which they are preferred. */
+/** The preferred ones first. */
 export const PRESETS: readonly Preset[] = [...MAKERS, ...HOSTS, ...PLANS, ...LOCAL];
 
 export function findPreset(name: string): Preset | undefined {

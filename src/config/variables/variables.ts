@@ -38,7 +38,7 @@ export function fileNamed(name: string): string | undefined {
   return FILE.test(name) ? name.replace(FILE, '') : undefined;
 }
 
-/** `folder`: of the configuration file, to which paths of other files are relative. */
+/** `folder`: of the configuration file; paths of other files are relative to it. */
 function read(name: string, env: Environment, folder: string): { text: string; fault?: string } {
   const file = fileNamed(name);
   if (file === undefined) return readVariable(env, name);

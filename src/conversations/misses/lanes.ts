@@ -6,7 +6,7 @@ import { firstDifference, type CachedRequest, type MissCause } from './cause.ts'
 
 /** The last request of a line. */
 export interface LastRequest extends CachedRequest {
-  /** Tokens that the provider had in its cache then: read, and written where it says so. */
+  /** Tokens that the provider had in its cache then: those read, and those written if it reports them. */
   readonly had: number;
 }
 
@@ -27,7 +27,7 @@ export interface SharedRequest {
 export interface Lanes {
   /** The last requests of its lines, the latest first. */
   lastOf(lane: Lane): readonly LastRequest[];
-  /** The last request of the line that this print goes on from. */
+  /** The last request of the line that this print continues. */
   find(lane: Lane, print: PromptPrint): LastRequest | undefined;
   /** It takes the place of the one before it. `missed`: returns how often the lane has missed for this cause. */
   keep(lane: Lane, request: LastRequest, missed?: MissCause): number;

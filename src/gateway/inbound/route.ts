@@ -174,7 +174,7 @@ async function recallAnswers(
   if (identity === undefined) return;
   const { conversation, agent } = identity;
   if (conversation === null) return;
-  // Where the database is away, the request goes on without.
+  // Without a database the request continues without these rows.
   const rows = await store.listRequests({ conversation, limit: MOST_ROWS }).catch(() => []);
   for (const { agent: of, provider, model, modelAsked, error } of rows.reverse()) {
     if (of !== agent || provider === null || error !== null) continue;

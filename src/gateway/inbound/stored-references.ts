@@ -111,7 +111,7 @@ interface Relayed {
   lost: boolean;
 }
 
-/** A body with references, and the bodies in which they are resolved. */
+/** A body with references, and the bodies that have them resolved. */
 export class StoredReferences {
   readonly #inbound: Inbound;
   readonly #resolved: ResolvedBody;

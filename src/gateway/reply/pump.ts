@@ -247,7 +247,7 @@ class Pump implements FrameReader {
   }
 }
 
-/** Bytes of a write in which pieces are counted. */
+/** Pieces are counted in the first bytes of a write only. */
 const MOST_COUNTED = 16 * 1024;
 const LF = 10;
 

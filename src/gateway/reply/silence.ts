@@ -24,7 +24,7 @@ export function noticesOf(client: ClientSide, machine: StreamNotices = {}): Requ
   };
 }
 
-/** Counted from the time at which the request was read. */
+/** Since the request was read. */
 const OPEN_AFTER_MS = 10_000;
 
 interface Silence {

@@ -31,7 +31,7 @@ export function encodeStreamError(error: GatewayError, requestId: string): strin
   return `data: ${JSON.stringify(encodeError(error, requestId))}\n\n`;
 }
 
-/** The frame of a provider's failure for which nobody made a GatewayError. */
+/** The frame for a provider's failure that has no GatewayError. */
 export function encodeStreamFailure(failure: ProviderFailure): string {
   return encodeStreamError(gatewayErrorOf(failure), '');
 }

@@ -56,7 +56,7 @@ export interface ReplyHolds {
 export interface ErrorHead {
   /** In place of the error's own. */
   status?: number;
-  /** The unit in which a wait is written: both, unless it is one alone. */
+  /** The unit of a wait; absent: it is written in both. */
   retryAfter?: 'milliseconds';
   /** Another try is of no use to this client, whatever the error says. */
   isFinal?: true;

@@ -1,5 +1,4 @@
-// The endpoints of a protocol are rows of a table: at which method and path a request arrives, how its body is read, and what the
-// gateway does with it. The router and the reader of requests know nothing else of them.
+// The endpoints of a protocol are rows of a table: a method and a path, how the body is read, and what the gateway does with it. The router and the reader of requests know nothing else of them.
 import { asCount, isObject, type JsonObject } from '../../canonical/json.ts';
 import type { Usage } from '../../canonical/reply.ts';
 import type { EndpointName, Permission } from '../../canonical/request.ts';
@@ -116,7 +115,7 @@ interface Socketed extends Row {
 
 export type Endpoint = Generation | Relayed | TokenCount | StoredShow | StoredDelete | Socketed;
 
-/** The path at which the gateway serves an endpoint. */
+/** The gateway's path of an endpoint. */
 export function servedPath({ path }: Pick<Endpoint, 'path'>): string {
   return `/v1${path}`;
 }

@@ -2,7 +2,7 @@
 
 export type ClientHeaders = Readonly<Record<string, string | string[] | undefined>>;
 
-/** A header in which clients send a key. */
+/** A header with a client's key. */
 export interface KeyHeader {
   /** In lower case. */
   name: string;
@@ -25,7 +25,7 @@ export interface ForwardedHeaders {
   longContext: boolean;
 }
 
-/** Settings with which people set up a client of this protocol. */
+/** Settings of a client of this protocol. */
 interface ClientSetup {
   title: string;
   /** The path of the base URL, after the gateway's address. */

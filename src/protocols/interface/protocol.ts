@@ -29,7 +29,7 @@ export interface ClientSide extends Pick<ProtocolOutline, 'path' | 'setup' | 'ha
   readonly endpoints: readonly [Generation, ...Endpoint[]];
 
   // -- the request --
-  /** In the order in which they count. */
+  /** The first one that is there counts. */
   readonly keyHeaders: readonly KeyHeader[];
   /** In lower case. On a path that belongs to no protocol, one of these headers identifies a client of this one. */
   readonly ownHeaders: readonly string[];

@@ -1,4 +1,4 @@
-// The interfaces with which a protocol reads, writes and classifies the frames of a stream.
+// The interfaces for the frames of a protocol's stream: reading, writing, classifying.
 import type { GatewayError, ProviderFailure } from '../../errors.ts';
 import type { StreamEvent, Usage } from '../../canonical/reply.ts';
 import type { JsonObject } from '../../canonical/json.ts';
@@ -20,7 +20,7 @@ export interface StreamDecoder {
 export interface StreamNotices {
   /** Keeps a silent stream alive; in place of the protocol's constant `keepAlive`. */
   keepAlive?(): string;
-  /** The frames with which the stream fails, complete; in place of the protocol's `encodeStreamError`. */
+  /** All frames of the stream's failure; replaces the protocol's `encodeStreamError`. */
   fail?(error: GatewayError, requestId: string, now: number): string;
 }
 

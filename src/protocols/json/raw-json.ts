@@ -143,7 +143,7 @@ function stringEnd(json: string, open: number): number {
   return json.length;
 }
 
-/** An object in a parsed body: the member `name` of `holder`, to which `steps` lead. */
+/** An object in a parsed body: the member `name` of `holder`, found by `steps`. */
 export interface ArgumentsPath {
   holder: JsonObject;
   name: string;

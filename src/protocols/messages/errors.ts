@@ -73,7 +73,7 @@ export function encodeStreamError(error: GatewayError, requestId: string): strin
   return errorFrame(encodeError(error, requestId));
 }
 
-/** The frame of a provider's failure for which nobody made a GatewayError. */
+/** The frame for a provider's failure that has no GatewayError. */
 export function encodeStreamFailure(failure: ProviderFailure): string {
   const { type, error } = encodeError(gatewayErrorOf(failure), '');
   return errorFrame({ type, error });

@@ -86,7 +86,7 @@ const endWithUser: RelayRule = ({ value: { messages }, traits, add }) => {
   if (traits.lastRole === 'any') return;
   const last = Array.isArray(messages) ? messages.at(-1) : undefined;
   if (!isObject(last) || last.role !== 'assistant') return;
-  // Calls are answered by results, and what the provider paused goes on.
+  // Results answer calls, and a paused turn continues.
   if (objectsIn(last.content).some(([, { type }]) => type === 'tool_use' || type === 'server_tool_use'))
     return;
   const more = { role: 'user', content: 'Continue.' };

@@ -6,7 +6,7 @@ import { WORDINGS } from './wordings.data.ts';
 
 /** Servers that name all that they refuse name a handful. */
 const MOST = 8;
-/** Characters of a line in which words are looked for. */
+/** Words are looked for in this many characters of a line. */
 const LONGEST_LINE = 600;
 const MOST_LINES = 20;
 /** Words of refusals that no other form of the request avoids. */
@@ -37,7 +37,7 @@ export function readRefusal(
 }
 
 interface Reading {
-  /** From which the refusals were read. */
+  /** The text that the refusals were read from. */
   words: string;
   refusals: readonly Refusal[];
 }

@@ -4,7 +4,7 @@ import { isObject, type JsonObject } from '../../canonical/json.ts';
 import type { KeyHeader } from '../interface/outline.ts';
 import { API_KEY, BEARER } from './client.ts';
 
-/** The headers in which clients of all protocols send the key. */
+/** The headers with the key, of clients of all protocols. */
 export const LIST_KEY_HEADERS: readonly KeyHeader[] = [API_KEY, BEARER];
 
 export interface ListedModel {

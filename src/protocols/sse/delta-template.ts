@@ -223,7 +223,7 @@ export class NumberedDelta {
   }
 }
 
-/** In the order in which they stand. */
+/** In their order in the frame. */
 function placesIn(text: string): { kind: Kind; from: number; to: number }[] {
   const places: { kind: Kind; from: number; to: number }[] = [];
   for (const kind of ['text', 'number', 'pad'] as const) {

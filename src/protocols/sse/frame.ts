@@ -158,7 +158,7 @@ export function endedFrame({ bytes, text, event, data, value }: Frame): Frame {
 
 const BRACE = 123;
 const FIELD = 'error:';
-/** The place from which the stream is well formed again. */
+/** Where the stream is well formed again. */
 const NEXT_FIELD = /^(?:data|event|id|retry):/m;
 
 /** One look at the first character for every frame that is not like that. */

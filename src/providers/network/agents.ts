@@ -23,7 +23,7 @@ export function usualAgents(proxies: Proxies, clock: Clock): CreateAgent {
     usesProxy(url, proxies) ? environmentAgent(timeout, proxies, clock) : directAgent({ timeout }, clock);
 }
 
-/** The way of one provider. `proxies`: of the environment, where it has no proxy of its own. */
+/** The connections of one provider. `proxies`: those of the environment, for a provider without its own. */
 export function ownAgents(
   { proxy, ca }: NetworkConfig,
   proxies: Proxies,

@@ -49,9 +49,9 @@ export interface Health {
   begin(key: string, lone?: boolean): HealthTicket | undefined;
   /** Takes over what another worker learnt of a target. */
   adopt(key: string, shared: SharedHealth): void;
-  /** Ends cool-downs, and closes breakers, of targets for which `test` holds. Requests under way stay counted. */
+  /** Ends cool-downs and closes breakers of targets that pass `test`. Requests under way stay counted. */
   reset(test: (key: string) => boolean): void;
-  /** Forgets what is known of targets for which `test` holds: a provider that is gone or was changed. */
+  /** Forgets targets that pass `test`: those of a provider that is gone or was changed. */
   forget(test: (key: string) => boolean): void;
 }
 

@@ -15,7 +15,7 @@ export interface Lesson {
   traits: Partial<Traits>;
   /** The provider's words, without secrets; the newest. */
   words: string;
-  /** Milliseconds of the epoch at which it was learnt. */
+  /** When it was learnt, in milliseconds since the epoch. */
   learntAt: number;
 }
 
@@ -31,7 +31,7 @@ export interface Lessons {
   list(): readonly Lesson[];
   /** A lesson of another process. */
   adopt(lesson: Lesson): void;
-  /** Those of targets for which `test` holds. */
+  /** Those of targets that pass `test`. */
   forget(test: (target: string) => boolean): void;
 }
 

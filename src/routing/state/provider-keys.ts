@@ -21,10 +21,10 @@ export interface KeyUse {
 export interface ProviderKeys {
   /** undefined: the provider has no more than one key. */
   use(target: Target): KeyUse | undefined;
-  /** Targets of which some key cools down. */
+  /** Targets with a key that cools down. */
   cooling(): string[];
   adopt(id: string, shared: SharedHealth): void;
-  /** Ends the cool-downs of targets for which `test` holds. Their keys. */
+  /** Ends the cool-downs of targets that pass `test`. Returns their keys. */
   forget(test: (target: string) => boolean): void;
 }
 

@@ -4,7 +4,7 @@ import type { Health } from './health.ts';
 import type { Lessons } from './lessons.ts';
 import type { ProviderKeys } from './provider-keys.ts';
 
-/** A target of which something was ended or forgotten. */
+/** A target that lost a cool-down, a breaker or a lesson. */
 export interface ResetTarget {
   /** `provider/model`. */
   target: string;

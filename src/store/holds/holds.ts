@@ -64,7 +64,7 @@ export interface Settlement extends Estimate {
   unpriced: boolean;
   /** The conversation whose sum has a brake. */
   conversation?: string | undefined;
-  /** The limits to be told of. */
+  /** The limits whose state is wanted. */
   limits: readonly Limit[];
 }
 
@@ -101,7 +101,7 @@ export interface GrantStore {
   addGrants(grants: readonly Grant[]): Promise<void>;
   /** Those that have not ended at `now`, of an account or of all; in the order in which they were made. */
   listGrants(accountId: number | undefined, now: number): Promise<Grant[]>;
-  /** Ends it at `at`; again changes nothing. Resolves to undefined if there is none of this ID. */
+  /** Ends it at `at`; a second call changes nothing. Resolves to undefined for an unknown ID. */
   revokeGrant(id: string, at: number): Promise<Grant | undefined>;
 }
 

@@ -10,7 +10,7 @@ const UNANNOUNCED_MS = 1000;
 const RETRY_MS = 1000;
 
 export interface Changes {
-  /** Milliseconds for which what was read is valid without an announced change. */
+  /** Milliseconds that a reading is valid without an announced change. */
   readonly validMs: number;
   /** Differs after each change. */
   readonly version: number;

@@ -18,7 +18,7 @@ import {
 import { labelledBy, table, type Column } from '../../ui/table.ts';
 
 interface Canvas {
-  /** undefined: a pipe, in which nothing is shortened. */
+  /** undefined: a pipe, so nothing is shortened. */
   width: number | undefined;
   style: Style;
   zone: Zone;
@@ -39,7 +39,7 @@ function missText({ misses, misses_cost_usd: cost }: ConversationJson): string {
   return cost === null ? String(misses) : `${misses}, ${formatCost(cost)}`;
 }
 
-/** `from`: columns of the terminal from which on there is room for it. `isStopped`: a brake stopped some conversation. */
+/** `from`: shown from this width of the terminal on. `isStopped`: a brake stopped some conversation. */
 function columnsFor({ width, zone }: Canvas, isStopped: boolean): Column<ConversationJson>[] {
   const idOf = ({ id }: ConversationJson): string => (width === undefined ? clean(id) : shortId(clean(id)));
   const columns: (Column<ConversationJson> & { from?: number })[] = [

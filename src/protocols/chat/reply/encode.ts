@@ -109,7 +109,7 @@ function encodeCall(call: ToolCallPart, ids: Ids): JsonObject {
   };
 }
 
-// -- paragraphs: text on two sides of a server tool's block, for which chat has one text --
+// -- paragraphs: chat has one text for the texts before and after a server tool's block --
 
 export function separates({ kind }: NativePart): boolean {
   return kind.endsWith('tool_use') || kind.endsWith('tool_result');

@@ -118,7 +118,7 @@ function asksForStructure(format: JsonValue | undefined): boolean {
   return isObject(format) && (format.type === 'json_schema' || format.type === 'json_object');
 }
 
-/** Any of the forms in which clients ask for thinking. */
+/** Any form of a client's request for thinking. */
 function asksToThink(value: JsonObject): boolean {
   const { reasoning_effort: effort, reasoning, thinking, chat_template_kwargs: kwargs } = value;
   if (typeof effort === 'string') return effort !== 'none';

@@ -87,7 +87,7 @@ export function joinTexts(messages: readonly JsonObject[]): void {
   }
 }
 
-/** Appends to the system text, and adds a system message if there is none. */
+/** Appends to the system text; adds a system message if needed. */
 export function addSystemText(body: JsonObject, text: string, { systemRole }: Traits): void {
   const messages = Array.isArray(body.messages) ? body.messages : [];
   const [first, ...rest] = messages;

@@ -32,7 +32,7 @@ function resets(at: number): string[] {
   return [`${PREFIX}reset`, seconds, `${PREFIX}overage-reset`, seconds];
 }
 
-/** The words of the period; there is none for an hour. */
+/** The words of the period; an hour has none. */
 const WORDS: Readonly<Record<Period, string | undefined>> = {
   hour: undefined,
   day: 'daily',

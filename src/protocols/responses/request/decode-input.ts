@@ -49,7 +49,7 @@ function decodeItem(item: JsonObject, at: string, into: Conversation): void {
 
 // -- turns --
 
-/** Goes on with the model's turn, or begins one. */
+/** Continues the model's turn, or begins one. */
 function addOutput(part: Part, { messages }: Conversation): void {
   const last = messages.at(-1);
   if (last?.role === 'assistant') last.parts.push(part);

@@ -82,7 +82,7 @@ function isGiven(value: JsonValue | undefined): boolean {
   return value !== undefined && value !== null && value !== '';
 }
 
-/** The container in which a tool ran: the next run of the tool finds its files there. */
+/** The container of a tool's run: the next run finds its files there. */
 export function containerOf({ container_id: id, environment }: JsonObject): string | undefined {
   if (typeof id === 'string') return id;
   const inner = isObject(environment) ? environment.container_id : undefined;

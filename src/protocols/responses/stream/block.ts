@@ -1,4 +1,4 @@
-// A block of the canonical events on its way into the items of a stream, one of which is on the wire at a time.
+// A block of the canonical events on its way into the items of a stream. One item is on the wire at a time.
 import type { JsonObject } from '../../../canonical/json.ts';
 import type { StreamEvent } from '../../../canonical/reply.ts';
 import type { Citation, NativePart } from '../../../canonical/request.ts';
@@ -8,7 +8,7 @@ export type CallStart = Extract<StreamEvent, { type: 'tool_start' }>;
 /** A canonical block, from its start on, with what came of it while another item was on the wire. */
 export interface Block {
   readonly kind: 'text' | 'refusal' | 'reasoning' | 'call' | 'native';
-  /** Where its pieces go, once it is on the wire. */
+  /** The item that takes its pieces, once it is on the wire. */
   item?: { delta(piece: string, tokens?: readonly JsonObject[]): string };
   /** Log probabilities of the text that comes next. */
   tokens?: JsonObject[];

@@ -198,7 +198,7 @@ function errorJson(value: unknown): string {
   return likeness(value as JsonValue) === 'deep' ? '' : JSON.stringify(value);
 }
 
-/** Characters of a page in which the title is looked for. */
+/** The title is looked for in this many characters of a page. */
 const PAGE_HEAD = 4000;
 
 /** The title of an HTML page: the only part that may help a client. */
@@ -266,7 +266,7 @@ const BY_WORD: ReadonlyMap<string, FailureKind> = new Map(
 /** Thinking that came back to its provider is not what it had signed or encrypted. */
 const REFUSED_THINKING =
   /invalid\W+(?:signature|data)\W+in\W+(?:redacted_)?thinking\W+block|encrypted content .{0,200}could not be (?:verified|decrypted)/i;
-/** Characters of a message in which those words are looked for. */
+/** Those words are looked for in this many characters of a message. */
 const REFUSAL_HEAD = 1000;
 
 function refusesThinking({ message, code }: ErrorBody, kind: FailureKind): boolean {
@@ -292,7 +292,7 @@ function kindOf({ message, ...body }: ErrorBody, answered: number | undefined): 
   return BY_STATUS[status] ?? 'failed';
 }
 
-/** Characters of a body in which the numbers of a context overflow are looked for. */
+/** The numbers of a context overflow are looked for in this many characters of a body. */
 const MOST_NUMBERS = 8000;
 
 /** `source`: the body, as text or parsed. */
@@ -342,7 +342,7 @@ function retryDelayMs(body: string): number | undefined {
   return seconds === undefined ? undefined : Math.ceil(Number(seconds) * 1000);
 }
 
-/** Characters of a message in which a wait is looked for. */
+/** A wait is looked for in this many characters of a message. */
 const MOST_WAIT = 2000;
 const WAIT = /try again in ((?:\d{1,9}(?:\.\d{1,9})?(?:ms|[hms]) ?){1,4})/i;
 const UNIT_MS = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 };

@@ -9,7 +9,7 @@ import type { RelayedBody } from '../../interface/bodies.ts';
 
 type Path = readonly (string | number)[];
 
-/** What a rule reads, and the list to which it adds its changes. */
+/** What a rule reads, and the list of changes that it adds to. */
 export interface Fitting {
   readonly value: JsonObject;
   readonly traits: Traits;

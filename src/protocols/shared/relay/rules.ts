@@ -32,7 +32,7 @@ const NEEDED: ReadonlySet<string> = new Set([
   'max_tokens',
   'max_completion_tokens',
 ]);
-/** Elements of one list in which a member is looked for. */
+/** A member is looked for in this many elements of a list. */
 const MOST_ELEMENTS = 100_000;
 
 /** Where a path with `[]` leads in this value. */

@@ -293,7 +293,7 @@ function refusedKey(tier: string, found: KeyState | undefined): HoldCount | unde
   return found.tier === tier ? undefined : { outcome: 'tier_changed', tier: found.tier };
 }
 
-/** The reading as it is after the settlement of a hold. */
+/** The reading after the settlement of a hold. */
 function settledReading(reading: Reading, row: HoldRow, settlement: Settlement, now: number): Reading {
   const { lapsedAt } = row;
   const spending = new Map(

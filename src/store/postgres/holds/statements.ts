@@ -178,7 +178,7 @@ function readingOf(accountId: number, counts: Row[], held: Row[], granted: Row[]
   };
 }
 
-/** Sums to be added, of which no two are of one row. */
+/** Sums to be added, one for each row. */
 export class SpendingWrites {
   readonly #rows = new Map<string, { accountId: number; kind: number; start: number; sums: Spending }>();
 

@@ -44,7 +44,7 @@ interface Done {
   counted: HoldCount[];
 }
 
-/** Time for which a hold that lapsed waits for its settlement. */
+/** How long a lapsed hold waits for its settlement. */
 const LAPSED_KEPT_MS = DAY_MS;
 
 export function prepareHolds(db: Db) {
