@@ -31,6 +31,7 @@ import { createTraceExporter, type TraceExporter } from '../observe/traces.ts';
 import { createItemRecorder, createUsageRecorder } from '../observe/records.ts';
 import { createRequestLog } from '../observe/request-log.ts';
 import { createLive, type Live } from '../observe/live.ts';
+import { createNotices } from '../observe/notices/notices.ts';
 import type { Ids } from '../ids.ts';
 import type { Logger } from '../log.ts';
 import { allProtocols } from '../protocols/registry.ts';
@@ -92,8 +93,8 @@ export interface App extends Served {
 
 type AppStatus = Omit<GatewayStatus, 'pid' | 'version' | 'log'>;
 
-/** Time to send the spans that wait when the gateway ends. */
-const LAST_SPANS_MS = 5000;
+/** Time to send the spans and the alerts that wait when the gateway ends. */
+const LAST_SENT_MS = 5000;
 
 /** Rejects if a host can't be listened on. */
 export async function startApp(options: AppOptions): Promise<App> {
@@ -243,6 +244,7 @@ function createParts(options: AppOptions, traces: TraceExporter | undefined): Pa
   routing.addProviders([sim]);
   const discovery = createDiscovery({ client, routing, clock, log, peers, state });
   const live = createLive({ health: routing.health, clock });
+  const notices = createNotices({ client, store, clock, log, live, state });
   const spool = createUsageSpool({ store, dataFolder: options.dataFolder, clock, log });
   const usage = createUsageRecorder({ store, spool, clock, log, live });
   const items = createSealedItems({ store, keepMs: () => state.config.responses.keep, clock, log });
@@ -260,22 +262,21 @@ function createParts(options: AppOptions, traces: TraceExporter | undefined): Pa
       database: timed,
       limits: () => limitsOf(options, state.config),
     });
-  const observers: Observer[] = [
-    live,
-    usage,
-    ...(log.isOff === true ? [] : [createRequestLog(log)]),
+  const observers: (Observer | undefined)[] = [
+    ...[live, usage, log.isOff === true ? undefined : createRequestLog(log)],
     createItemRecorder(items, () => state.config.responses.store),
-    ...[recorder?.observer, metrics, traces].filter((observer) => observer !== undefined),
+    ...[recorder?.observer, metrics, traces],
   ];
   const deps: Parts['deps'] = {
     ...shared,
     current: state,
-    observers,
+    observers: observers.filter((observer) => observer !== undefined),
     traces: traces !== undefined,
     recording: recorder,
     store,
     items,
     usual: createUsualOutputs(),
+    limitNotices: notices.limits,
     discovered: discovery.ready,
     learn: (name) => discovery.learn(name),
     client,
@@ -302,6 +303,7 @@ function createParts(options: AppOptions, traces: TraceExporter | undefined): Pa
     spool,
     traces,
     live,
+    notices,
     metrics,
     discovery,
     peers,
@@ -361,12 +363,14 @@ function liveHandlers(live: Live): ControlHandler[] {
 }
 
 /** Ends what runs beside requests. Resolves to the number of usage rows that could not be written. */
-async function release({ deps, usage, traces, state }: Parts): Promise<number> {
+async function release({ deps, usage, traces, notices, state }: Parts): Promise<number> {
   state.stopped = true;
+  const lastMs = Math.min(LAST_SENT_MS, state.config.limits.shutdownGrace);
   const [unwritten] = await Promise.all([
     usage.flush(),
     deps.items.flush(),
-    traces?.stop(Math.min(LAST_SPANS_MS, state.config.limits.shutdownGrace)),
+    traces?.stop(lastMs),
+    notices.limits.stop().then(() => notices.alerts.stop(lastMs)),
   ]);
   await deps.client.close();
   return unwritten;

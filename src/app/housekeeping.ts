@@ -6,6 +6,7 @@ import type { SharedBeginning } from '../conversations/beginnings.ts';
 import type { SharedRequest } from '../conversations/misses/lanes.ts';
 import type { GatewayDeps } from '../gateway/exchange.ts';
 import { createHealthPublisher } from '../observe/health-publisher.ts';
+import { createDatabaseNotices, createTargetNotices } from '../observe/notices/outages.ts';
 import type { LastTarget } from '../routing/affinity.ts';
 import type { SharedHealth } from '../routing/state/health.ts';
 import type { Lesson } from '../routing/state/lessons.ts';
@@ -14,6 +15,7 @@ import type { Parts, Peers, SharedTopic } from './parts.ts';
 
 const DISCOVERY_EVERY_MS = 1000;
 const HEALTH_EVERY_MS = 1000;
+const DATABASE_EVERY_MS = 5000;
 /** Interval to read the spool files of other gateways in the data folder. */
 const DRAIN_EVERY_MS = 60_000;
 const PRUNE_EVERY_MS = HOUR_MS;
@@ -56,6 +58,11 @@ export function startHousekeeping(parts: Parts, urls: readonly string[]): Promis
     return peers?.leads === false ? undefined : discovery.askDue();
   });
   once(HEALTH_EVERY_MS, createHealthPublisher({ health: routing.health, store, clock, log }));
+  const { emit } = parts.notices;
+  const lookAtTargets = createTargetNotices({ health: routing.health, clock, emit });
+  once(HEALTH_EVERY_MS, () => Promise.resolve(lookAtTargets()));
+  const lookAtDatabase = createDatabaseNotices({ database: parts.deps.database, clock, emit });
+  once(DATABASE_EVERY_MS, lookAtDatabase, DATABASE_EVERY_MS);
   repeat(DRAIN_EVERY_MS, () => parts.spool.drain(), parts);
   const release = async (): Promise<void> => {
     const holds = await store.releaseDead();

@@ -5,6 +5,9 @@ import type { Config, ProviderConfig } from '../config/config.ts';
 import type { GatewayDeps, Recording } from '../gateway/exchange.ts';
 import type { Observer } from '../gateway/trace.ts';
 import type { Live } from '../observe/live.ts';
+import type { Alerts } from '../observe/notices/alerts.ts';
+import type { LimitNotices } from '../observe/notices/limit-notices.ts';
+import type { Emit } from '../observe/notices/notice.ts';
 import type { Metrics } from '../observe/metrics/metrics.ts';
 import type { TraceExporter } from '../observe/traces.ts';
 import type { UsageRecorder } from '../observe/records.ts';
@@ -78,6 +81,7 @@ export interface Parts {
   spool: UsageSpool;
   traces: TraceExporter | undefined;
   live: Live;
+  notices: { limits: LimitNotices; alerts: Alerts; emit: Emit };
   /** The metrics of this process alone. */
   metrics: Metrics | undefined;
   discovery: Discovery;

@@ -43,6 +43,8 @@ export interface Config {
   unknownPrice: 'allow' | 'refuse';
   /** When conversations of runaway agents are stopped; null: never. */
   brakes: Brakes | null;
+  /** Where notices are sent; null: nowhere. */
+  alerts: { url: string; secret: string | undefined } | null;
   strict: boolean;
   /** Why conversations miss their prompt caches is found out and recorded. */
   explainMisses: boolean;

@@ -120,6 +120,7 @@ function settings(config: Config, reader: Reader): EffectiveValue[] {
     reader.row(['default_tier'], config.defaultTier),
     reader.row(['unknown_price'], config.unknownPrice),
     ...brakeRows(config.brakes, reader),
+    ...alertValues(config, reader),
     reader.row(['strict'], config.strict),
     reader.row(['explain_misses'], config.explainMisses ? 'on' : 'off'),
     reader.row(['maintenance'], config.maintenance),
@@ -157,6 +158,21 @@ function brakeRows(brakes: Config['brakes'], reader: Reader): EffectiveValue[] {
     ['requests_a_prompt', requestsAPrompt],
   ];
   return rows.flatMap(([name, value]) => (value === undefined ? [] : [reader.row(['brakes', name], value)]));
+}
+
+/** The path of the address, too, may be a secret. */
+function alertValues({ alerts }: Config, reader: Reader): EffectiveValue[] {
+  if (alerts === null) return [reader.row(['alerts'], null)];
+  const hidden = (path: Path, value: string): EffectiveValue => {
+    const row = reader.row(path, null);
+    const given = reader.given(path);
+    return { ...row, value: typeof given === 'string' && given.includes('${') ? fileText(given) : value };
+  };
+  const { origin, pathname } = new URL(alerts.url);
+  return [
+    hidden(['alerts', 'url'], pathname === '/' ? origin : `${origin}/…`),
+    ...(alerts.secret === undefined ? [] : [hidden(['alerts', 'secret'], 'set')]),
+  ];
 }
 
 function providerValues(provider: ProviderConfig, reader: Reader): EffectiveValue[] {

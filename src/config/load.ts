@@ -122,6 +122,7 @@ export function assemble(
     defaultTier: values?.default_tier ?? DEFAULT_TIER,
     unknownPrice: values?.unknown_price ?? 'allow',
     brakes: brakesOf(values?.brakes),
+    alerts: values?.alerts ? { url: values.alerts.url, secret: values.alerts.secret } : null,
     strict: values?.strict ?? false,
     explainMisses: values?.explain_misses !== 'off',
     usage: { keep: values?.usage?.keep ?? DEFAULT_KEEP },

@@ -16,7 +16,7 @@ import type { Routing } from '../routing/routing.ts';
 import type { SealedItems } from '../store/items/sealed-items.ts';
 import type { BrakeStore } from '../store/holds/brakes.ts';
 import type { HoldStore } from '../store/holds/holds.ts';
-import type { KeyStore, AdmissionStore, UsageStore } from '../store/store.ts';
+import type { Key, KeyStore, AdmissionStore, UsageStore } from '../store/store.ts';
 import type { DatabaseHealth } from './database-health.ts';
 import type { CacheMisses } from './cache-misses.ts';
 import type { Arrival } from './inbound/read-request.ts';
@@ -134,6 +134,8 @@ export interface GatewayDeps {
     Pick<BrakeStore, 'forgivenCalls' | 'noteStop'> &
     Pick<UsageStore, 'totalsBy' | 'rowTotals' | 'listRequests'>;
   usual: UsualOutputs;
+  /** To be told of accounts that have spent. */
+  limitNotices: { look(key: Key): void };
   /** What accounts may ask for again, and what is sealed for them. */
   items: SealedItems;
   routing: Routing;

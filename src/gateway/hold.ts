@@ -4,7 +4,6 @@ import type { Held } from '../accounts/admission.ts';
 import type { Clock } from '../clock.ts';
 import { costOf } from '../routing/price.ts';
 import type { Target } from '../routing/catalog.ts';
-import { isBuiltin } from '../routing/targets.ts';
 import type { Braked } from '../store/holds/brakes.ts';
 import type { Estimate, HoldStore, Settlement, Standing } from '../store/holds/holds.ts';
 import { GatewayError } from '../errors.ts';
@@ -28,6 +27,7 @@ export interface Expected {
 
 interface HoldDeps {
   store: Pick<HoldStore, 'settle'>;
+  limitNotices: { look(key: Key): void };
   usual: UsualOutputs;
   clock: Clock;
 }
@@ -47,9 +47,8 @@ export function estimateOf(expected: Expected, target: Target): Estimate {
   return { tokens: expected.input + expected.output, cost: priceOf(target, expected) ?? 0 };
 }
 
-/** Billionths of a dollar; undefined: the price is unknown. The built-in provider costs nothing. */
+/** Billionths of a dollar; undefined: the price is unknown. */
 function priceOf(target: Target, usage: Usage): number | undefined {
-  if (isBuiltin(target.provider)) return 0;
   const cost = costOf(target.price, usage);
   return cost === undefined ? undefined : nanosOf(cost);
 }
@@ -76,8 +75,8 @@ export function pricedTargets(
 const MOST_SHOWN = 200;
 
 /** Whether every answer of the target has a known cost. */
-function isPriced({ provider, price }: Target): boolean {
-  return isBuiltin(provider) || (price?.input !== undefined && price.output !== undefined);
+function isPriced({ price }: Target): boolean {
+  return price?.input !== undefined && price.output !== undefined;
 }
 
 type Ended = Pick<Outcome, 'usage' | 'error'>;
@@ -85,14 +84,14 @@ type Ended = Pick<Outcome, 'usage' | 'error'>;
 /** What is known of it at its admission. */
 interface HeldRequest {
   expected: Expected;
-  key: Pick<Key, 'accountId'>;
+  key: Key;
   braked: Braked | undefined;
 }
 
 export class RequestHold {
   readonly #held: Held;
   readonly #expected: Expected;
-  readonly #accountId: number;
+  readonly #key: Key;
   /** Whose sum has a brake. */
   readonly #conversation: string | undefined;
   readonly #deps: HoldDeps;
@@ -101,7 +100,7 @@ export class RequestHold {
   constructor(held: Held, { expected, key, braked }: HeldRequest, deps: HoldDeps) {
     this.#held = held;
     this.#expected = expected;
-    this.#accountId = key.accountId;
+    this.#key = key;
     this.#conversation = braked?.most === undefined ? undefined : braked.conversation;
     this.#deps = deps;
   }
@@ -118,22 +117,24 @@ export class RequestHold {
   }
 
   async #settle(ended: Ended, trace: Trace, whole: boolean): Promise<void> {
-    const { store, clock, usual } = this.#deps;
+    const { store, clock, usual, limitNotices } = this.#deps;
+    const { accountId } = this.#key;
     const { usage } = ended;
     const target = trace.contact?.target;
     if (usage !== undefined && ended.error === null && target !== undefined)
-      usual.add(this.#accountId, target.key, usage.output);
+      usual.add(accountId, target.key, usage.output);
     const { standings } = this.#held;
     const standing = await store.settle(
       {
         hold: this.#held.number,
-        accountId: this.#accountId,
+        accountId,
         conversation: this.#conversation,
         limits: whole ? standings.map(({ limit }) => limit) : [],
         ...this.#amounts(ended, trace),
       },
       clock.now(),
     );
+    limitNotices.look(this.#key);
     if (whole && standing !== undefined && standing.length > 0) this.#held.standings = standing;
   }
 

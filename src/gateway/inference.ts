@@ -69,6 +69,7 @@ export async function infer(arrival: Arrival, exchange: Exchange, deps: GatewayD
             deps,
           );
     const admission = await admit(store, key, config.tiers, deps, estimate, braked);
+    if (isNearLimit(admission)) deps.limitNotices.look(key);
     const hold =
       admission.held && expected && new RequestHold(admission.held, { expected, key, braked }, deps);
     inbound.release();
@@ -96,6 +97,7 @@ export async function infer(arrival: Arrival, exchange: Exchange, deps: GatewayD
     if (error instanceof GatewayError) {
       error.account = key.account;
       error.native = key.native;
+      if (error.kind === 'rate_limited') deps.limitNotices.look(key);
     }
     throw error;
   } finally {
@@ -149,6 +151,11 @@ async function answer(
     if (hold !== undefined) await hold.settle(trace.outcome, trace);
     finishTrace(trace, deps.clock, deps.observers);
   }
+}
+
+/** Requests count when they are admitted, tokens and money when they are settled. */
+function isNearLimit({ used, limit }: Admission): boolean {
+  return used >= 0.8 * limit;
 }
 
 /** The conversation of the request, and the agent within it. */

@@ -8,6 +8,7 @@ import type { Identity } from '../conversations/identity.ts';
 import type { FinishedTrace, Observer, Progress, Trace } from '../gateway/trace.ts';
 import type { Health, TargetState } from '../routing/state/health.ts';
 import type { Key } from '../store/store.ts';
+import type { Emit, Notice } from './notices/notice.ts';
 import { inputOf, type UsageRow } from '../store/usage-columns.ts';
 import { conversationsOf, type FinishedPart, type LiveConversation } from './conversations.ts';
 
@@ -52,6 +53,8 @@ export interface LiveFrame {
 export interface NewRequests {
   requests: RequestJson[];
   missed: number;
+  /** Absent: none. */
+  notices?: Notice[];
 }
 
 type Send<Event> = (event: Event) => void;
@@ -59,6 +62,7 @@ type Send<Event> = (event: Event) => void;
 export interface Live extends Required<Observer> {
   /** The row of a request that ended. */
   recorded(row: UsageRow, trace: FinishedTrace): void;
+  noticed: Emit;
   recent(): { refused: RequestJson[]; under_way: string[] };
   /** Calls `send` with a frame now and every half second. The returned function ends that. */
   watch(send: Send<LiveFrame>): () => void;
@@ -71,6 +75,7 @@ const EVERY_MS = 500;
 const MOST_SUMMED = 1000;
 const MOST_ENDED = 1000;
 const MOST_REFUSED = 200;
+const MOST_NOTICES = 100;
 const MOST_SHOWN = 200;
 
 interface Ended {
@@ -157,6 +162,7 @@ export function createLive({ health, clock }: { health: Health; clock: Clock }):
   /** One ring for each follower. */
   const followed: Ring<Ended>[] = [];
   const refusals = new Ring<RefusedRequest>(MOST_REFUSED);
+  const notices = new Ring<Notice>(MOST_NOTICES);
   const totals = { requests: 0, errors: 0, output_tokens: 0, cost_usd: 0 };
   const rates = createRates(clock);
   let watchers = 0;
@@ -191,6 +197,7 @@ export function createLive({ health, clock }: { health: Health; clock: Clock }):
       totals.output_tokens += row.output ?? 0;
       totals.cost_usd += row.costUsd ?? 0;
     },
+    noticed: (notice) => notices.push(notice),
     wasRefused: (request) => refusals.push(request),
     recent: () => ({
       refused: refusals.after(0).map(refusedJson),
@@ -209,16 +216,13 @@ export function createLive({ health, clock }: { health: Health; clock: Clock }):
     follow(send, most = MOST_ENDED) {
       const ended = new Ring<Ended>(most);
       followed.push(ended);
-      let seen = { ended: 0, refused: refusals.total };
+      const rings = { ended, refusals, notices };
+      let seen = { ended: 0, refused: refusals.total, notices: notices.total };
       const stop = repeat(clock, () => {
-        const { ended: before, refused: refusedBefore } = seen;
-        seen = { ended: ended.total, refused: refusals.total };
-        const requests = [
-          ...ended.after(before).map(endedJson),
-          ...refusals.after(refusedBefore).map(refusedJson),
-        ];
-        const missed = seen.ended - before + seen.refused - refusedBefore - requests.length;
-        if (requests.length > 0) send({ requests: requests.sort(byTime), missed });
+        const before = seen;
+        seen = { ended: ended.total, refused: refusals.total, notices: notices.total };
+        const news = newsSince(before, rings);
+        if (news !== undefined) send(news);
       });
       return () => {
         stop();
@@ -227,6 +231,22 @@ export function createLive({ health, clock }: { health: Health; clock: Clock }):
       };
     },
   };
+}
+
+/** undefined: nothing is new. */
+function newsSince(
+  before: { ended: number; refused: number; notices: number },
+  rings: { ended: Ring<Ended>; refusals: Ring<RefusedRequest>; notices: Ring<Notice> },
+): NewRequests | undefined {
+  const { ended, refusals } = rings;
+  const requests = [
+    ...ended.after(before.ended).map(endedJson),
+    ...refusals.after(before.refused).map(refusedJson),
+  ];
+  const notices = rings.notices.after(before.notices);
+  if (requests.length + notices.length === 0) return undefined;
+  const missed = ended.total - before.ended + refusals.total - before.refused - requests.length;
+  return { requests: requests.sort(byTime), missed, ...(notices.length > 0 && { notices }) };
 }
 
 /** Runs `task` at once and at the interval. */

@@ -48,6 +48,9 @@ export type Discovered = ReadonlyMap<string, readonly string[]>;
 /** undefined: the provider has no such model. */
 export type TargetOf = (provider: ProviderConfig, name: string) => Target | undefined;
 
+/** Of the built-in provider. */
+const FREE: Price = { input: { base: 0 }, output: { base: 0 } };
+
 // Clients may ask a provider without a list for any name, so the number of its targets in memory is bounded.
 const MOST_MADE = 2000;
 const LONGEST_KEPT = 256;
@@ -67,6 +70,7 @@ export function createTargets(models: ModelInfo, discovered: Discovered, now: nu
       model: name,
       upstream,
       ...models.about(provider, upstream, model, now),
+      ...(isBuiltin(provider) && { price: FREE }),
       made,
     };
     remember(all, key, target);

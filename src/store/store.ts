@@ -8,7 +8,7 @@ import type { AdminStore, AuditEntry } from './admin/admin-records.ts';
 import type { Account, Key, NewKey } from './admin/key-records.ts';
 import type { SignInStore } from './admin/sign-ins.ts';
 import type { BrakeStore } from './holds/brakes.ts';
-import type { Grant, GrantStore, HoldStore, Spending } from './holds/holds.ts';
+import type { Grant, GrantStore, HoldStore, NoticeStore, Spending } from './holds/holds.ts';
 import type { TokenTotals, UsageRow } from './usage-columns.ts';
 
 export type { Account, Key, NewKey, Permission };
@@ -315,6 +315,7 @@ export interface Store
     HoldStore,
     GrantStore,
     BrakeStore,
+    NoticeStore,
     UsageStore,
     HealthStore,
     ItemStore,

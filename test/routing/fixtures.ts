@@ -75,6 +75,7 @@ export function config(
     tiers: new Map(),
     unknownPrice: 'allow',
     brakes: null,
+    alerts: null,
     strict: false,
     explainMisses: true,
     usage: { keep: 0 },

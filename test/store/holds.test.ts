@@ -249,6 +249,25 @@ describe.each(Object.entries(ENGINES))('%s', (name, start) => {
     expect(key.accountId).toBe(1);
   });
 
+  it('gives the notice of a window and threshold to one process, and none of a threshold below it or a window before', async () => {
+    const { store, key } = await place();
+    const cost = { accountId: key.accountId, kind: 'cost' as const, per: 'day' as const };
+    const claim = (until: number, threshold: number, more: object = {}) =>
+      store.claimNotice({ ...cost, until, threshold, ...more });
+    const many = await Promise.all(Array.from({ length: 20 }, () => claim(2, 80)));
+    expect(many.filter(Boolean)).toHaveLength(1);
+    expect(await claim(2, 100)).toBe(true);
+    expect([await claim(2, 80), await claim(2, 100), await claim(1, 100)]).toEqual([false, false, false]);
+    expect([await claim(2, 80, { per: 'month' }), await claim(2, 80, { kind: 'tokens' })]).toEqual([
+      true,
+      true,
+    ]);
+    expect([await claim(3, 80), await claim(3, 80)]).toEqual([true, false]);
+    await store.removeAccount(key.account);
+    const { accountId } = await store.createKey(newKey({ account: key.account }));
+    expect(await store.claimNotice({ ...cost, accountId, until: 3, threshold: 80 })).toBe(true);
+  });
+
   it('adds grants to every window of their kind until their end, or until they are revoked', async () => {
     const { store, key, ask, setTime, clock } = await place();
     const grant = {

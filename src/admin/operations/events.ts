@@ -5,11 +5,16 @@ import type { SiteExchange } from '../../gateway/exchange.ts';
 import type { Caller } from '../authenticate.ts';
 import { Problem, safeHeaders } from '../reply.ts';
 
-/** Events: snapshots of what runs now, and requests that have ended. */
+interface News {
+  requests: readonly object[];
+  notices?: readonly object[];
+}
+
+/** Events: snapshots of what runs now, requests that have ended, notices. */
 export interface LiveFeed {
   watch(send: (frame: object) => void): () => void;
   /** `most`: requests of one event. */
-  follow(send: (news: object) => void, most: number): () => void;
+  follow(send: (news: News) => void, most: number): () => void;
 }
 
 export interface Events {
@@ -50,7 +55,10 @@ export function createEvents({ live, clock }: { live: LiveFeed; clock: Clock }):
       return;
     }
     const stopWatching = live.watch((frame) => void (last = publish('now', frame)));
-    const stopFollowing = live.follow((news) => void publish('requests', news), MOST_REQUESTS);
+    const stopFollowing = live.follow(({ notices = [], ...news }) => {
+      if (news.requests.length > 0) publish('requests', news);
+      for (const notice of notices) publish('notice', notice);
+    }, MOST_REQUESTS);
     stop = () => {
       stopWatching();
       stopFollowing();

@@ -158,6 +158,18 @@ export const COLLECTOR: Rule<string> = {
   },
 };
 
+/** Where alerts are sent. Its path may be a secret; a password in it would be sent as a header that `secret` stands for. */
+export const RECEIVER: Rule<string> = {
+  wrong: 'is not the URL of a receiver of alerts',
+  right: 'write one like https://alerts.example.com/gateway',
+  read(value) {
+    if (typeof value !== 'string' || !/^\s*https?:\/\//i.test(value) || !URL.canParse(value.trim()))
+      return undefined;
+    const { href, username, password, hash } = new URL(value.trim());
+    return username + password + hash === '' ? href : undefined;
+  },
+};
+
 /** A name that a client may put in `model`: visible ASCII without a comma, which separates the names of a list. */
 export const MODEL_NAME_PATTERN = /^[!-+\--~]{1,256}$/;
 export const MODEL_NAME = text(
@@ -214,6 +226,12 @@ export const API_KEY: Rule<string> = {
     const key = typeof value === 'string' ? value.trim() : '';
     return /^[\x21-\x7e]+$/.test(key) ? key : undefined;
   },
+};
+
+export const SECRET: Rule<string> = {
+  ...API_KEY,
+  wrong: 'is not a secret that can be in a header',
+  right: 'write ${NAME} of the environment variable that holds it',
 };
 
 /** Headers that the gateway or the connection writes; another value would break the request. */

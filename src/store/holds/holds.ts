@@ -105,6 +105,21 @@ export interface GrantStore {
   revokeGrant(id: string, at: number): Promise<Grant | undefined>;
 }
 
+/** A limit's window, by its end, that has reached a threshold in per cent. */
+interface ReachedThreshold {
+  accountId: number;
+  kind: LimitKind;
+  per: Period;
+  until: number;
+  threshold: number;
+}
+
+export interface NoticeStore {
+  /** Resolves to true once for a window and threshold, over all processes: who gets it tells people. A lower threshold of the same
+   *  window, and a window before, are over. */
+  claimNotice(reached: ReachedThreshold): Promise<boolean>;
+}
+
 /** Sums of what was settled in a window. */
 export interface Spending extends Estimate {
   fresh: number;

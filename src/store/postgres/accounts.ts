@@ -33,7 +33,7 @@ const REMOVE_ITEMS = {
 };
 const REMOVE_ALL_ITEMS = { text: 'DELETE FROM items WHERE account_id = $1' };
 const REMOVE = { text: 'DELETE FROM accounts WHERE id = $1' };
-const REMOVE_LIMITS = ['spending', 'holds', 'grants', 'brakes', 'brake_prompts'].map((table) => ({
+const REMOVE_LIMITS = ['spending', 'holds', 'grants', 'notices', 'brakes', 'brake_prompts'].map((table) => ({
   text: `DELETE FROM ${table} WHERE account_id = $1`,
 }));
 const NOTE = { text: 'INSERT INTO removed_accounts (id, data_left) VALUES ($1, true)' };

@@ -303,6 +303,20 @@ export const MIGRATIONS: readonly Migration[] = [
       ALTER TABLE holds ADD COLUMN conversation text;
     `,
   },
+  {
+    name: '0008-notices',
+    // Which window of a limit people were told of.
+    sql: `
+      CREATE TABLE notices (
+        account_id bigint NOT NULL,
+        kind text NOT NULL,
+        per text NOT NULL,
+        until bigint NOT NULL,
+        threshold integer NOT NULL,
+        PRIMARY KEY (account_id, kind, per)
+      );
+    `,
+  },
 ];
 
 const TABLES = {

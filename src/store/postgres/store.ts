@@ -10,6 +10,7 @@ import { createChanges } from './changes.ts';
 import { connect, loadDriver, type Connection } from './connection.ts';
 import { createBrakes } from './holds/brakes.ts';
 import { createGrants } from './holds/grants.ts';
+import { createNotices } from './holds/notices.ts';
 import { createHolds } from './holds/holds.ts';
 import { createItems } from './items.ts';
 import { migrate, type Identity } from './migrations.ts';
@@ -60,6 +61,7 @@ function createStore(connection: Connection, { itemKey, createdAt }: Identity, c
     ...holds.store,
     ...createGrants(connection, changes),
     ...createBrakes(connection),
+    ...createNotices(connection),
     ...createKeys(connection, changes, clock),
     ...createAccounts(connection, changes),
     ...usage,

@@ -2,7 +2,7 @@
 // not a prefix of this list belongs to a newer gateway or to another program, and stays unchanged.
 import { StoreError } from '../store.ts';
 import type { Db } from './driver.ts';
-import { BRAKES, LIMITS } from './holds/schema.ts';
+import { BRAKES, LIMITS, NOTICES } from './holds/schema.ts';
 
 interface Migration {
   name: string;
@@ -341,6 +341,10 @@ export const MIGRATIONS: readonly Migration[] = [
   {
     name: '0017-brakes',
     sql: BRAKES,
+  },
+  {
+    name: '0018-notices',
+    sql: NOTICES,
   },
 ];
 

@@ -13,6 +13,7 @@ import { loadDriver, type Db } from './driver.ts';
 import { brakesOf, prepareBrakes } from './holds/brakes.ts';
 import { grantsOf, prepareGrants } from './holds/grants.ts';
 import { createHolds, prepareHolds } from './holds/holds.ts';
+import { noticesOf, prepareNotices } from './holds/notices.ts';
 import { prepareItems, pruneItems } from './items.ts';
 import { findRequests, prepareRequests } from './usage/requests.ts';
 import { prepareUsage, prune, sumUp } from './usage/rows.ts';
@@ -47,6 +48,7 @@ export async function openSqlite(file: string, clock: Clock): Promise<Store> {
     ...holds.store,
     ...grantsOf(connection),
     ...brakesOf(connection),
+    ...noticesOf(connection),
     used: (accountId, hour) => run((sql) => sql.used.get(accountId, hour) ?? 0),
 
     ...keysOf(connection),
@@ -108,6 +110,7 @@ function prepare(db: Db) {
     ...prepareAdmissions(db),
     ...prepareAccounts(db, keys.forgetKeys, holds.removeLimitsOf),
     ...prepareGrants(db, keys.forgetKeys),
+    ...prepareNotices(db),
     holds,
     brakes: prepareBrakes(db),
     ...keys,

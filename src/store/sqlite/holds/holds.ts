@@ -144,7 +144,7 @@ function readAll(
 }
 
 function prepareRemoval(db: Db) {
-  const removals = ['spending', 'holds', 'grants', 'brakes', 'brake_prompts'].map((table) =>
+  const removals = ['spending', 'holds', 'grants', 'notices', 'brakes', 'brake_prompts'].map((table) =>
     db.prepare<[account: number]>(`DELETE FROM ${table} WHERE account_id = ?`),
   );
   const pruneSums = db.prepare<[kind: number, before: number, most: number]>(

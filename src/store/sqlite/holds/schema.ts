@@ -1,4 +1,4 @@
-// The tables of limits of tokens and money, and of brakes. Steps of ../migrations.ts: one that was released never changes.
+// The tables of limits of tokens and money, of brakes, and of notices. Steps of ../migrations.ts: one that was released never changes.
 
 // `spending`: sums by hour (kind 0) and by day (1); money in billionths of a dollar; `estimated_…` is a part. Usage rows that were
 // `settled` are in it already. `holds`: of requests under way, by the process that holds them; `lapsed_at`: settled as estimated, since
@@ -88,4 +88,16 @@ export const BRAKES = `
   ) STRICT, WITHOUT ROWID;
   CREATE INDEX brake_prompts_account ON brake_prompts (account_id);
   ALTER TABLE holds ADD COLUMN conversation TEXT;
+`;
+
+/** Which window of a limit people were told of. */
+export const NOTICES = `
+  CREATE TABLE notices (
+    account_id INTEGER NOT NULL,
+    kind TEXT NOT NULL,
+    per TEXT NOT NULL,
+    until INTEGER NOT NULL,
+    threshold INTEGER NOT NULL,
+    PRIMARY KEY (account_id, kind, per)
+  ) STRICT, WITHOUT ROWID;
 `;

@@ -5,6 +5,7 @@ import type { App } from '../../../../app/app.ts';
 import type { Peers } from '../../../../app/parts.ts';
 import { listenAt, type Config, type ProviderConfig } from '../../../../config/config.ts';
 import { createLog, type Logger } from '../../../../log.ts';
+import type { NewRequests } from '../../../../observe/live.ts';
 import type { Context, GlobalOptions } from '../../../context.ts';
 import { errorLines } from '../../../ui/lines.ts';
 import { openDatabase } from '../../../database.ts';
@@ -271,7 +272,7 @@ function createPeers(): { calls: Calls; of: (channel: Channel, hello: Hello) => 
       },
       live: {
         watch: (send) => channel.stream('live', (frame) => send(frame as object)),
-        follow: (send) => channel.stream('news', (news) => send(news as object)),
+        follow: (send) => channel.stream('news', (news) => send(news as NewRequests)),
       },
       sessions: {
         createLink: () => ask('session.createLink'),
