@@ -4,6 +4,7 @@ import { randomBytes } from 'node:crypto';
 import { FIRST_BYTE_RANGES } from '../usage-sums.ts';
 import { StoreError } from '../store.ts';
 import type { Connection, Session } from './connection.ts';
+import { BRAKES, NOTICES } from './holds/schema.ts';
 
 interface Migration {
   name: string;
@@ -274,48 +275,11 @@ export const MIGRATIONS: readonly Migration[] = [
   },
   {
     name: '0007-brakes',
-    // Stopped conversations and requests of prompts, as in SQLite.
-    sql: `
-      CREATE TABLE brakes (
-        id text COLLATE "C" PRIMARY KEY,
-        account_id bigint NOT NULL,
-        spent bigint,
-        base bigint NOT NULL,
-        allowed bigint,
-        stopped text,
-        stopped_at bigint,
-        run text,
-        run_calls bigint,
-        run_forgiven bigint,
-        at bigint NOT NULL
-      ) WITH (fillfactor = 50);
-      CREATE INDEX brakes_stopped ON brakes (stopped_at) WHERE stopped IS NOT NULL;
-      CREATE INDEX brakes_account ON brakes (account_id);
-      CREATE TABLE brake_prompts (
-        conversation text COLLATE "C" NOT NULL,
-        prompt text COLLATE "C" NOT NULL,
-        account_id bigint NOT NULL,
-        requests bigint NOT NULL,
-        at bigint NOT NULL,
-        PRIMARY KEY (conversation, prompt)
-      ) WITH (fillfactor = 50);
-      CREATE INDEX brake_prompts_account ON brake_prompts (account_id);
-      ALTER TABLE holds ADD COLUMN conversation text;
-    `,
+    sql: BRAKES,
   },
   {
     name: '0008-notices',
-    // Which window of a limit people were told of.
-    sql: `
-      CREATE TABLE notices (
-        account_id bigint NOT NULL,
-        kind text NOT NULL,
-        per text NOT NULL,
-        until bigint NOT NULL,
-        threshold integer NOT NULL,
-        PRIMARY KEY (account_id, kind, per)
-      );
-    `,
+    sql: NOTICES,
   },
 ];
 

@@ -46,9 +46,7 @@ export async function openSqlite(file: string, clock: Clock): Promise<Store> {
 
     admit: admissions.admit,
     ...holds.store,
-    ...grantsOf(connection),
-    ...brakesOf(connection),
-    ...noticesOf(connection),
+    ...{ ...grantsOf(connection), ...brakesOf(connection), ...noticesOf(connection) },
     used: (accountId, hour) => run((sql) => sql.used.get(accountId, hour) ?? 0),
 
     ...keysOf(connection),

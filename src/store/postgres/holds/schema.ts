@@ -1,0 +1,42 @@
+// The tables of brakes and of notices. Steps of ../migrations.ts: one that was released never changes.
+
+/** Stopped conversations and requests of prompts, as in SQLite. */
+export const BRAKES = `
+  CREATE TABLE brakes (
+    id text COLLATE "C" PRIMARY KEY,
+    account_id bigint NOT NULL,
+    spent bigint,
+    base bigint NOT NULL,
+    allowed bigint,
+    stopped text,
+    stopped_at bigint,
+    run text,
+    run_calls bigint,
+    run_forgiven bigint,
+    at bigint NOT NULL
+  ) WITH (fillfactor = 50);
+  CREATE INDEX brakes_stopped ON brakes (stopped_at) WHERE stopped IS NOT NULL;
+  CREATE INDEX brakes_account ON brakes (account_id);
+  CREATE TABLE brake_prompts (
+    conversation text COLLATE "C" NOT NULL,
+    prompt text COLLATE "C" NOT NULL,
+    account_id bigint NOT NULL,
+    requests bigint NOT NULL,
+    at bigint NOT NULL,
+    PRIMARY KEY (conversation, prompt)
+  ) WITH (fillfactor = 50);
+  CREATE INDEX brake_prompts_account ON brake_prompts (account_id);
+  ALTER TABLE holds ADD COLUMN conversation text;
+`;
+
+/** Which window of a limit people were told of. */
+export const NOTICES = `
+  CREATE TABLE notices (
+    account_id bigint NOT NULL,
+    kind text NOT NULL,
+    per text NOT NULL,
+    until bigint NOT NULL,
+    threshold integer NOT NULL,
+    PRIMARY KEY (account_id, kind, per)
+  );
+`;
