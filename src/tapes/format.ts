@@ -32,7 +32,17 @@ const Head = z.object({
   /** What two requests may differ in and be the same. */
   ignore: z.optional(texts),
   /** Who answered, in the order of the first request to each. */
-  targets: z.array(z.object({ provider: text, model: text, upstream: text, protocol })),
+  targets: z.array(
+    z.object({
+      provider: text,
+      model: text,
+      upstream: text,
+      protocol,
+      /** Tokens, as they were known: programs compact their conversations by them. */
+      context_window: z.optional(z.number()),
+      max_output: z.optional(z.number()),
+    }),
+  ),
   /** The models that the program asked for, with the `provider/model` that answered last. */
   asked: z.array(z.object({ model: text, target: text })),
 });

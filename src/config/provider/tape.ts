@@ -34,6 +34,8 @@ export interface TapedTarget {
   model: string;
   upstream: string;
   protocol: ProtocolName;
+  context_window?: number | undefined;
+  max_output?: number | undefined;
 }
 
 /** The provider of the targets of a tape. Its protocol is that of the first. */
@@ -45,8 +47,9 @@ export function tapeProvider(
 ): ProviderConfig {
   const { protocol, model: defaultModel } = targets[0];
   const models = new Map<string, ModelConfig>();
-  for (const { model, upstream } of targets)
-    if (!models.has(model)) models.set(model, { id: model, upstream });
+  for (const target of targets) {
+    if (!models.has(target.model)) models.set(target.model, modelOf(target));
+  }
   const forever = 24 * 3_600_000;
   return {
     name,
@@ -64,6 +67,22 @@ export function tapeProvider(
     source: 'file',
   };
 }
+
+function modelOf({
+  model,
+  upstream,
+  context_window: contextWindow,
+  max_output: maxOutput,
+}: TapedTarget): ModelConfig {
+  return {
+    id: model,
+    upstream,
+    ...(isCount(contextWindow) && { contextWindow }),
+    ...(isCount(maxOutput) && { maxOutput }),
+  };
+}
+
+const isCount = (value: unknown): value is number => Number.isSafeInteger(value) && Number(value) > 0;
 
 /** `folder`: of the configuration file. */
 export function resolveTape(

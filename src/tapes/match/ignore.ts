@@ -11,6 +11,8 @@ const TEXTS = {
   ids: [
     [/\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b/gi, '<id>'],
     [/\b[0-9a-f]{16,}\b/g, '<id>'],
+    // `Chunk ID: 579b38`, `pid 4711`
+    [/\b(?:ID|Id|id|PID|pid)\b(?::? |=)["']?(?=[\w-]{0,40}\d)[\w-]{2,64}/g, '<id>'],
     [
       /\b(?:toolu|call|msg|req|resp|rs|fc|ses|prt|chatcmpl|thread|agent|task)[_-](?=[A-Za-z0-9_-]{0,40}\d)[A-Za-z0-9_-]{6,}/g,
       '<id>',

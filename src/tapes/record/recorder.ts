@@ -1,5 +1,6 @@
 // Records what one process sends and gets: its requests are known by the key that it alone was given, and each request to a provider
 // belongs to the client's request with the same cancellation. Nothing reaches the disk before its secrets are taken out.
+import type { Traits } from '../../canonical/traits.ts';
 import type { Clock } from '../../clock.ts';
 import { messageOf } from '../../errors.ts';
 import type { Exchange, Recording } from '../../gateway/exchange.ts';
@@ -157,7 +158,7 @@ function createPages({ writer, head, first = 1, redactor, onFault }: Options) {
         const page = pageOf(entry, failed, ms, redactor);
         writer.exchange(entry.number, page, filesOf(entry, redactor));
         written += 1;
-        addTo(head, page);
+        addTo(head, page, entry.trace?.contact?.target.traits);
         const now = JSON.stringify(head);
         if (now !== known) writer.head(head);
         known = now;
@@ -169,14 +170,27 @@ function createPages({ writer, head, first = 1, redactor, onFault }: Options) {
   };
 }
 
-function addTo(head: TapeHead, { model, attempts }: ExchangeHead): void {
+function addTo(
+  head: TapeHead,
+  { model, attempts }: ExchangeHead,
+  { contextWindow, maxOutput }: Partial<Traits> = {},
+): void {
   const last = attempts.at(-1);
   if (last === undefined || last.provider === '') return;
   const { provider, model: own, upstream, protocol } = last;
   const isKnown = head.targets.some(
     (each) => each.provider === provider && each.model === own && each.protocol === protocol,
   );
-  if (!isKnown) head.targets.push({ provider, model: own, upstream, protocol });
+  if (!isKnown) {
+    head.targets.push({
+      provider,
+      model: own,
+      upstream,
+      protocol,
+      ...(contextWindow !== undefined && { context_window: contextWindow }),
+      ...(maxOutput !== undefined && { max_output: maxOutput }),
+    });
+  }
   if (model === null) return;
   const target = `${provider}/${own}`;
   const asked = head.asked.find((each) => each.model === model);
