@@ -10,6 +10,8 @@ const SETTINGS = 'sign-in/managed-settings.test.ts';
 const CONTRACT = 'store/contract-sign-ins.ts';
 const APPROVE = 'cli/approve.test.ts';
 const CONNECT = 'cli/connect/sign-in.test.ts';
+const PAGE = 'sign-in/page.browser.test.ts';
+const SCREENS = 'sign-in/screens.test.ts';
 const CONFIG = 'config/sign-in.test.ts';
 
 /** What the client or its person may rely on; the file below `test`, and the beginning of the title there. */
@@ -90,6 +92,11 @@ const SENTENCES: readonly (readonly [sentence: string, file: string, title: stri
     APPROVE,
     'lists the codes that wait',
   ],
+  ['the owner approves and denies at /device, by a click', PAGE, 'approves by a click of the owner'],
+  ['everybody else is told there what to do', PAGE, 'tells everybody else what to do'],
+  ['the client shows our notice beside the code', SCREENS, 'shows the code, the page'],
+  ['the client shows the account’s name, and /status too', SCREENS, 'asks the person to confirm'],
+  ['a revoked sign-in shows our sentence, once', SCREENS, 'says why a revoked sign-in'],
   ['a code survives a restart', TOGETHER, 'outlives a restart'],
   ['two gateways on one PostgreSQL know one sign-in', TOGETHER, 'begins at one gateway'],
   ['workers know one sign-in, and people are kept apart', TOGETHER, 'keeps two people apart'],

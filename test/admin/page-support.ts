@@ -18,6 +18,7 @@ export const HEADINGS: Readonly<Record<string, string>> = {
   usage: 'Usage',
   requests: 'Requests',
   keys: 'Keys and accounts',
+  'sign-ins': 'Sign-ins',
   models: 'Models',
   connect: 'Connect',
 };

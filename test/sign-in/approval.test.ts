@@ -78,7 +78,10 @@ describe('the owner', () => {
   it('has no such operation while sign_in is off', async () => {
     const gw = await gateway({ config: { admin: true } });
     const { plaintext: token } = await newToken(gw);
-    expect((await call(gw, '/sign-ins', { token })).json.code).toBe('sign_in_off');
+    expect((await call(gw, '/sign-ins', { token })).json).toEqual({ data: [], next: null, on: false });
+    const body = { code: 'BCDF-GHJK', account: 'laptop' };
+    const asked = await call(gw, '/sign-ins/approve', { method: 'POST', token, body });
+    expect([asked.status, asked.json.code]).toEqual([404, 'sign_in_off']);
   });
 });
 

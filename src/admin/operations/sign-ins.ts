@@ -23,14 +23,12 @@ export const signInOperations: readonly Operation[] = [
     tag: 'sign-ins',
     summary: 'Codes of clients that ask to sign in, the oldest first',
     query: z.strictObject({}),
-    reply: page(WaitingSignIn),
-    problems: [404],
+    reply: page(WaitingSignIn).extend({ on: z.boolean().meta({ description: 'Whether sign_in is on' }) }),
     async run(_, parts) {
-      mustBeOn(parts);
-      return {
-        data: (await parts.signIns.signIn.waiting()).map(waitingSignInJson),
-        next: null,
-      };
+      const { signIns, current } = parts;
+      const on = current.config.signIn !== null;
+      const waiting = on ? await signIns.signIn.waiting() : [];
+      return { data: waiting.map(waitingSignInJson), next: null, on };
     },
   }),
   operation({

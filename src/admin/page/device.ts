@@ -27,7 +27,7 @@ function Device(): VNode {
       <h1 class="hidden">Sign in a client</h1>
     </main>`;
   if (state === 'other') return html`<${ForOthers} />`;
-  return html`<main class="alone">
+  return html`<main class="alone with-table">
     <h1 tabindex="-1">Sign in a client</h1>
     <p>Compare the code with the one that your client shows. Nothing is approved by opening this page.</p>
     <${SignIns} code=${CODE} />

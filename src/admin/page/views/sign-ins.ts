@@ -20,11 +20,12 @@ export function SignInsView({ place }: ViewProps): VNode {
   `;
 }
 
+type Waiting = Page<WaitingSignIn> & { on: boolean };
 type Open = { dialog: 'approve' | 'deny'; of: WaitingSignIn } | undefined;
 
 /** `code`: of the link that was opened; it stands first, and nothing happens to it before a click. */
 export function SignIns({ code }: { code: string | undefined }): VNode {
-  const waiting = useLoaded((signal) => get<Page<WaitingSignIn>>('/sign-ins', {}, signal), [], EVERY_MS);
+  const waiting = useLoaded((signal) => get<Waiting>('/sign-ins', {}, signal), [], EVERY_MS);
   const [open, setOpen] = useState<Open>();
   const [note, setNote] = useState('');
   const done = (text: string): void => {
@@ -36,7 +37,7 @@ export function SignIns({ code }: { code: string | undefined }): VNode {
   return html`
     <p role="status" class="note">${note}</p>
     <${Await} of=${waiting}>
-      ${({ data }: Page<WaitingSignIn>) => html`<${Codes} codes=${linkedFirst(data, code)} open=${setOpen} />`}
+      ${({ data, on }: Waiting) => html`<${Codes} on=${on} codes=${linkedFirst(data, code)} open=${setOpen} />`}
     <//>
     ${open?.dialog === 'approve' && html`<${ApproveDialog} key=${open.of.code} of=${open.of} done=${done} onClose=${close} />`}
     ${open?.dialog === 'deny' && html`<${DenyDialog} key=${open.of.code} of=${open.of} done=${done} onClose=${close} />`}
@@ -48,7 +49,17 @@ function linkedFirst(codes: readonly WaitingSignIn[], code: string | undefined):
   return [...codes.filter(isLinked), ...codes.filter((one) => !isLinked(one))];
 }
 
-function Codes({ codes, open }: { codes: readonly WaitingSignIn[]; open: (dialog: Open) => void }): VNode {
+interface CodesProps {
+  on: boolean;
+  codes: readonly WaitingSignIn[];
+  open: (dialog: Open) => void;
+}
+
+function Codes({ on, codes, open }: CodesProps): VNode {
+  if (!on)
+    return html`<${Empty} title="Sign-ins are off.">
+      <p>With <code>sign_in: on</code> in the configuration, Claude Code can sign in by a code.</p>
+    <//>`;
   if (codes.length === 0)
     return html`<${Empty} title="No client waits.">
       <p>Sign in from Claude Code with /login: its code appears here for ten minutes.</p>
@@ -137,8 +148,8 @@ function DenyDialog({ of, done, onClose }: DialogProps): VNode {
 /** Whoever started the sign-in sees the same code: a link from a stranger shows the code of the stranger's client. */
 function Question({ of }: { of: WaitingSignIn }): VNode {
   return html`<p>
-      <code class="nowrap">${of.code}</code> is asked for by ${of.user_agent} from ${of.address},
-      <${Time} at=${of.created_at} />.
+      <code class="nowrap">${of.code}</code> is asked for by ${of.user_agent} from ${of.address}. Asked:${' '}
+      <${Time} at=${of.created_at} />
     </p>
     <p>
       Approve it only if your own client shows this code now. A code that somebody sent you is somebody else's
