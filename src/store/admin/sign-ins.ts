@@ -88,6 +88,23 @@ export interface SignInStore {
   pruneSignIns(now: number): Promise<void>;
 }
 
+/** A store whose code is loaded when it is first asked: most commands and gateways never do. */
+export function loadedLater(load: () => Promise<SignInStore>): SignInStore {
+  let loading: Promise<SignInStore> | undefined;
+  const store = (): Promise<SignInStore> => (loading ??= load());
+  return {
+    addCode: async (code, bounds) => (await store()).addCode(code, bounds),
+    listCodes: async (now) => (await store()).listCodes(now),
+    approveCode: async (userHash, approval) => (await store()).approveCode(userHash, approval),
+    denyCode: async (userHash, now) => (await store()).denyCode(userHash, now),
+    pollCode: async (hash, now) => (await store()).pollCode(hash, now),
+    useCode: async (hash, key, tokens) => (await store()).useCode(hash, key, tokens),
+    refreshTokens: async (refresh, tokens) => (await store()).refreshTokens(refresh, tokens),
+    endSignIn: async (hash, at) => (await store()).endSignIn(hash, at),
+    pruneSignIns: async (now) => (await store()).pruneSignIns(now),
+  };
+}
+
 /** Seconds between the polls of a client, as it is told. */
 export const POLL_INTERVAL_S = 5;
 /** Added by each poll that came too soon (RFC 8628, section 3.5), up to the most. */

@@ -4,7 +4,7 @@ import type { Clock } from '../../clock.ts';
 import type { Store, TargetHealth } from '../store.ts';
 import { createAccounts, removeLeftData } from './accounts.ts';
 import { createAdmin } from './admin/admin.ts';
-import { createSignIns } from './admin/sign-ins.ts';
+import { loadedLater } from '../admin/sign-ins.ts';
 import { createAdmissions, createKeys } from './access.ts';
 import { createChanges } from './changes.ts';
 import { connect, loadDriver, type Connection } from './connection.ts';
@@ -85,7 +85,7 @@ function createStore(connection: Connection, { itemKey, createdAt }: Identity, c
     },
     ...createItems(connection),
     ...createAdmin(connection),
-    ...createSignIns(connection, changes),
+    ...loadedLater(async () => (await import('./admin/sign-ins.ts')).createSignIns(connection, changes)),
     exportRecords: () => exportRecords(connection),
     importRecords: (batches, audit) => importRecords(connection, batches, audit),
     backup: () => backup(connection),

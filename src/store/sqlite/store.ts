@@ -5,7 +5,7 @@ import { readItemKey } from '../items/cipher.ts';
 import type { Store, TargetHealth } from '../store.ts';
 import { prepareAccounts, removeAccount, removeLeftData } from './accounts.ts';
 import { adminOf, prepareAdmin } from './admin/admin.ts';
-import { prepareSignIns, signInsOf } from './admin/sign-ins.ts';
+import { loadedLater } from '../admin/sign-ins.ts';
 import { createAdmissions, prepareAdmissions, keysOf, prepareKeys } from './access.ts';
 import { createPace, inSteps } from './background.ts';
 import { connect } from './connection.ts';
@@ -83,7 +83,7 @@ export async function openSqlite(file: string, clock: Clock): Promise<Store> {
     deleteItems: (accountId, ids) => run(({ items }) => items.remove(accountId, ids)),
     pruneItems: (now) => pruneItems(connection, now),
     ...adminOf(connection),
-    ...signInsOf(connection),
+    ...loadedLater(async () => (await import('./admin/sign-ins.ts')).signInsOf(connection)),
     exportRecords: () => exportRecords(driver, file),
     async importRecords(batches, audit) {
       const done = await importRecords(driver, file, batches, audit);
@@ -117,7 +117,7 @@ function prepare(db: Db) {
     requests: prepareRequests(db),
     items: prepareItems(db),
     admin: prepareAdmin(db),
-    ...prepareSignIns(db, keys.forgetKeys),
+    database: db,
     ping: db.prepare('SELECT count(*) FROM migrations'),
   };
 }

@@ -8,20 +8,8 @@ import {
   type NewSignInTokens,
   type SignInStore,
 } from '../../admin/sign-ins.ts';
-import {
-  CODE,
-  existing,
-  KEY,
-  keyOfCode,
-  keyValues,
-  polled,
-  toAccount,
-  toCode,
-  toKey,
-  type AccountRow,
-  type CodeRow,
-  type KeyRow,
-} from '../../rows.ts';
+import { CODE, keyOfCode, polled, toCode, type CodeRow } from '../../admin/code-rows.ts';
+import { existing, KEY, keyValues, toAccount, toKey, type AccountRow, type KeyRow } from '../../rows.ts';
 import type { Key } from '../../store.ts';
 import { ADD_ACCOUNT, ADD_KEY } from '../access.ts';
 import type { Changes } from '../changes.ts';

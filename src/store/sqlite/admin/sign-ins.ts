@@ -15,20 +15,8 @@ import {
   type SignInKey,
   type SignInStore,
 } from '../../admin/sign-ins.ts';
-import {
-  CODE,
-  existing,
-  KEY,
-  keyOfCode,
-  keyValues,
-  polled,
-  toAccount,
-  toCode,
-  toKey,
-  type AccountRow,
-  type CodeRow,
-  type KeyRow,
-} from '../../rows.ts';
+import { CODE, keyOfCode, polled, toCode, type CodeRow } from '../../admin/code-rows.ts';
+import { existing, KEY, keyValues, toAccount, toKey, type AccountRow, type KeyRow } from '../../rows.ts';
 import type { Account, Key } from '../../store.ts';
 import { ADD_ACCOUNT, ADD_KEY } from '../access.ts';
 import { inSteps } from '../background.ts';
@@ -37,11 +25,23 @@ import type { Db } from '../driver.ts';
 
 const bytes = (hash: string): Buffer => Buffer.from(hash, 'hex');
 
-/** `forgetKeys`: keys are cached. The statements are made when the first sign-in needs them. */
-export function prepareSignIns(db: Db, forgetKeys: () => void) {
-  const make = () => ({ ...prepareCodes(db), ...prepareTokens(db, forgetKeys) });
-  let made: ReturnType<typeof make> | undefined;
-  return { signIns: () => (made ??= make()) };
+type SignIns = ReturnType<typeof prepareCodes> & ReturnType<typeof prepareTokens>;
+
+/** By database, which differs when another file takes the path. */
+const prepared = new WeakMap<Db, SignIns>();
+
+interface Place {
+  database: Db;
+  /** Found keys are cached. */
+  forgetKeys: () => void;
+}
+
+function statementsOf({ database: db, forgetKeys }: Place): SignIns {
+  const known = prepared.get(db);
+  if (known !== undefined) return known;
+  const made = { ...prepareCodes(db), ...prepareTokens(db, forgetKeys) };
+  prepared.set(db, made);
+  return made;
 }
 
 function prepareCodes(db: Db) {
@@ -189,20 +189,21 @@ function prepareTokens(db: Db, forgetKeys: () => void) {
   };
 }
 
-export function signInsOf(connection: Connection<ReturnType<typeof prepareSignIns>>): SignInStore {
-  const { run } = connection;
+export function signInsOf(connection: Connection<Place>): SignInStore {
+  const run = <Result>(task: (sql: SignIns) => Result): Promise<Result> =>
+    connection.run((place) => task(statementsOf(place)));
   return {
-    addCode: (code, most) => run(({ signIns }) => signIns().addCode(code, most)),
-    listCodes: (now) => run(({ signIns }) => signIns().listCodes(now)),
-    approveCode: (userHash, to) => run(({ signIns }) => signIns().approveCode(userHash, to)),
-    denyCode: (userHash, now) => run(({ signIns }) => signIns().denyCode(userHash, now)),
-    pollCode: (hash, now) => run(({ signIns }) => signIns().pollCode(hash, now)),
-    useCode: (hash, key, tokens) => run(({ signIns }) => signIns().useCode(hash, key, tokens)),
-    refreshTokens: (hash, tokens) => run(({ signIns }) => signIns().refreshTokens(hash, tokens)),
-    endSignIn: (hash, at) => run(({ signIns }) => signIns().endSignIn(hash, at)),
+    addCode: (code, most) => run((sql) => sql.addCode(code, most)),
+    listCodes: (now) => run((sql) => sql.listCodes(now)),
+    approveCode: (userHash, to) => run((sql) => sql.approveCode(userHash, to)),
+    denyCode: (userHash, now) => run((sql) => sql.denyCode(userHash, now)),
+    pollCode: (hash, now) => run((sql) => sql.pollCode(hash, now)),
+    useCode: (hash, key, tokens) => run((sql) => sql.useCode(hash, key, tokens)),
+    refreshTokens: (hash, tokens) => run((sql) => sql.refreshTokens(hash, tokens)),
+    endSignIn: (hash, at) => run((sql) => sql.endSignIn(hash, at)),
     async pruneSignIns(now) {
-      await run(({ signIns }) => signIns().removeExpiredCodes(now));
-      await inSteps(connection, ({ signIns }, most) => signIns().pruneTokens(now, most));
+      await run((sql) => sql.removeExpiredCodes(now));
+      await inSteps(connection, (place, most) => statementsOf(place).pruneTokens(now, most));
     },
   };
 }
