@@ -14,7 +14,7 @@ import { meetsOrigin } from './cross-origin.ts';
 import { createHostCheck, hasNoHost, HEALTH, hostOf, type HostCheck, answer, route } from './router.ts';
 import { OpenSessions } from './websocket/open-sessions.ts';
 import type { SocketDeps } from './websocket/session.ts';
-import { openSocket, takeUpgrade } from './websocket/upgrade.ts';
+import { asksForSocket, openSocket, takeUpgrade } from './websocket/upgrade.ts';
 
 interface Listening {
   /** Addresses in the order of the configuration. */
@@ -200,19 +200,19 @@ function isProbe({ path, rawHeaders }: ClientRequest): boolean {
 
 function createListener(handle: Handle, { deps, connections, newRequestId, makeRoom }: Shared): Server {
   const { limits } = deps.current.config;
-  const server = createServer(
-    {
-      headersTimeout: limits.headerTimeout,
-      requestTimeout: limits.requestTimeout,
-      connectionsCheckingInterval: CHECK_MS,
-      maxHeaderSize: MAX_HEADER_BYTES,
-      noDelay: true,
-      keepAliveTimeout: limits.keepAlive,
-      // The gateway itself refuses a request without a Host, with the message for a foreign Host.
-      requireHostHeader: false,
-    },
-    (incoming, response) => handle(incoming, response),
-  );
+  // In a variable: the types of Node 20 do not know all of them.
+  const options = {
+    headersTimeout: limits.headerTimeout,
+    requestTimeout: limits.requestTimeout,
+    connectionsCheckingInterval: CHECK_MS,
+    maxHeaderSize: MAX_HEADER_BYTES,
+    noDelay: true,
+    keepAliveTimeout: limits.keepAlive,
+    // The gateway itself refuses a request without a Host, with the message for a foreign Host.
+    requireHostHeader: false,
+    shouldUpgradeCallback: asksForSocket,
+  };
+  const server = createServer(options, (incoming, response) => handle(incoming, response));
   // node:http would answer by itself, without a message and without an id.
   server.on('checkExpectation', (incoming: IncomingMessage, response: ServerResponse) =>
     handle(incoming, response, { unexpected: true }),

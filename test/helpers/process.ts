@@ -162,7 +162,7 @@ export function startHome(environment: Record<string, string> = {}): {
       const spec = { account: 'a', tier, label: null, models: null, expiresAt: null };
       const { plaintext } = await createKey(
         { store, clock: systemClock, ids: createIds() },
-        { ...spec, permissions: ['chat', 'messages'] },
+        { ...spec, permissions: ['chat', 'messages', 'responses'] },
       );
       await store.close();
       return plaintext;

@@ -25,11 +25,16 @@ type Handle = (
 
 const ignore = (): void => undefined;
 
+/** Newer versions of Node ask this first (`shouldUpgradeCallback`), and serve all other requests as they are. */
+export function asksForSocket({ method, headers }: IncomingMessage): boolean {
+  return method === 'GET' && headers.upgrade?.toLowerCase() === WEBSOCKET;
+}
+
 /** node:http has let go of the socket. */
 export function takeUpgrade(upgrade: Upgrade, server: Server, handle: Handle): void {
   const { incoming, socket, head } = upgrade;
   socket.on('error', ignore);
-  if (incoming.method !== 'GET' || incoming.headers.upgrade?.toLowerCase() !== WEBSOCKET) {
+  if (!asksForSocket(incoming)) {
     serveAsHttp(upgrade, server);
     return;
   }
@@ -43,7 +48,7 @@ export function takeUpgrade(upgrade: Upgrade, server: Server, handle: Handle): v
 /** Some clients (Java's) offer HTTP/2 with each request, and some proxies ask for a WebSocket with each. */
 const NOT_FOR_HTTP: ReadonlySet<string> = new Set(['upgrade', 'connection', 'http2-settings']);
 
-/** Gives the request back to node:http, as the first one of a connection. */
+/** Gives the request back to node:http, as the first one of a connection: Node 20 asks nobody. */
 function serveAsHttp({ incoming, socket, head }: Upgrade, server: Server): void {
   const { method = 'GET', url = '/', httpVersion, rawHeaders, headers } = incoming;
   const lines = [`${method} ${url} HTTP/${httpVersion}`];
