@@ -16,7 +16,7 @@ export interface OfConnection {
   readonly connections: Connections;
 }
 
-type SinkOptions = Omit<ConstructorParameters<typeof MessageSink>[0], 'onDelivered'>;
+type SinkOptions = Omit<ConstructorParameters<typeof MessageSink>[0], 'onDelivered' | 'headers'>;
 
 const ignore = (): void => undefined;
 
@@ -52,7 +52,7 @@ export class MessageExchange implements Exchange, OpenRequest {
     this.arrivedInTime = arrivedInTime;
     this.#connections = connection.connections;
     this.over = new Promise((resolve) => (this.#onOver = resolve));
-    this.sink = new MessageSink({ ...options, onDelivered: () => this.#end() });
+    this.sink = new MessageSink({ ...options, headers: connection.headers, onDelivered: () => this.#end() });
     this.#connections.begin(this);
   }
 

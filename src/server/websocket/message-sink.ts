@@ -1,7 +1,7 @@
 // Writes the answer of one message of a WebSocket: each event of the stream is a message.
 import type { Clock } from '../../clock.ts';
 import type { GatewayError } from '../../errors.ts';
-import type { HeaderList, Sink } from '../../gateway/exchange.ts';
+import type { Exchange, HeaderList, Sink } from '../../gateway/exchange.ts';
 import { withoutKeys } from '../../ids.ts';
 import type { Protocol } from '../../protocols/interface/protocol.ts';
 import type { SocketDialect } from '../../protocols/interface/socket.ts';
@@ -16,6 +16,8 @@ interface SinkOptions {
   outbox: Outbox;
   protocol: Protocol;
   dialect: SocketDialect;
+  /** The client's. */
+  headers: Exchange['headers'];
   requestId: string;
   clock: Clock;
   /** The last message has left. */
@@ -43,11 +45,14 @@ export class MessageSink implements Sink {
     this.#finish([body.toString()]);
   }
 
-  open(_headers: HeaderList, notices: Required<StreamNotices>): void {
+  open(head: HeaderList, notices: Required<StreamNotices>): void {
     const isFirst = this.#notices === undefined;
     this.#notices = notices;
     if (!isFirst) return;
-    this.#lastWriteAt = this.#options.clock.monotonic();
+    const { clock, dialect, headers, outbox } = this.#options;
+    const message = dialect.head(head, headers);
+    if (message !== undefined) outbox.send([message]);
+    this.#lastWriteAt = clock.monotonic();
     this.#keepAlive(KEEP_ALIVE_MS);
   }
 

@@ -206,6 +206,22 @@ it('each message is counted by itself, and refused when the hour is used up', as
   ]);
 });
 
+it('Codex gets the hour of the account for its status line, other clients get no event that they do not know', async () => {
+  const key = await gateway.newKey({ account: 'shown', tier: 'enterprise' });
+  const codex = await socketClient({ url: gateway.url, key }, { headers: { originator: 'codex_exec' } });
+  upstream.play({ steps: [streamOf('chat', '1')] }, { steps: [streamOf('chat', '2')] });
+  const [hour, created] = await codex.create({ model: 'c', input: 'x' });
+  expect(hour).toEqual({
+    type: 'codex.rate_limits',
+    rate_limits: {
+      primary: { used_percent: 0, window_minutes: 60, reset_at: expect.any(Number) as number },
+    },
+  });
+  expect(created?.type).toBe('response.created');
+  const [first] = await (await socketClient(gateway)).create({ model: 'c', input: 'x' });
+  expect(first?.type).toBe('response.created');
+});
+
 it('each message is a request of the log and of usage, with an id of its own', async () => {
   const key = await gateway.newKey({ account: 'logged' });
   const client = await socketClient({ url: gateway.url, key });

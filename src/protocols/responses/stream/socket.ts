@@ -1,6 +1,6 @@
 // The responses protocol over a WebSocket: a `response.create` is the body of a request, the events of its answer come back as messages.
 // https://developers.openai.com/api/docs/guides/websocket-mode
-import { isObject, type JsonObject } from '../../../canonical/json.ts';
+import { isObject, stringOf, type JsonObject } from '../../../canonical/json.ts';
 import type { SocketDialect, SocketRequest } from '../../interface/socket.ts';
 import { MAX_LEVELS } from '../../json/raw-json.ts';
 import { cutsOf, scanMembers, splice, type Member, type Members } from '../../json/splice.ts';
@@ -68,8 +68,23 @@ const event: SocketDialect['event'] = (frame) => {
   return isObject(frame.value) ? JSON.stringify({ type: frame.event, ...frame.value }) : undefined;
 };
 
+const HOUR = 'x-codex-primary-';
+
+/** The account's hour, for the status line of Codex. Other clients would take an event that they do not know for a fault. */
+const head: SocketDialect['head'] = (headers, client) => {
+  if (!stringOf(client.originator).startsWith('codex')) return undefined;
+  const hour: JsonObject = {};
+  for (let at = 0; at < headers.length; at += 2) {
+    const name = headers[at] ?? '';
+    if (name.startsWith(HOUR)) hour[name.slice(HOUR.length).replaceAll('-', '_')] = Number(headers[at + 1]);
+  }
+  if (hour.used_percent === undefined) return undefined;
+  return JSON.stringify({ type: 'codex.rate_limits', rate_limits: { primary: hour } });
+};
+
 export const dialect: SocketDialect = {
   read,
+  head,
   event,
   encodeError(error, requestId, headers) {
     const status = errorHead(error).status ?? error.status;
