@@ -36,6 +36,10 @@ export class WatchedExchange implements Exchange {
     return this.#inner.cancellation;
   }
 
+  get memory(): Exchange['memory'] {
+    return this.#inner.memory;
+  }
+
   get arrivedInTime(): boolean {
     return this.#inner.arrivedInTime;
   }
