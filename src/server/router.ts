@@ -7,6 +7,7 @@ import type { Exchange, GatewayDeps, Site } from '../gateway/exchange.ts';
 import { inferOnce } from '../gateway/idempotency.ts';
 import { inferOrInstead } from '../gateway/inbound/instead.ts';
 import type { Arrival } from '../gateway/inbound/read-request.ts';
+import { infer } from '../gateway/inference.ts';
 import type { Protocol } from '../protocols/interface/protocol.ts';
 import { pathReader, servedPath, type Endpoint, type PathValues } from '../protocols/interface/endpoint.ts';
 import { allProtocols } from '../protocols/registry.ts';
@@ -183,10 +184,12 @@ export function answer(
 }
 
 function inferAt(arrival: Arrival, exchange: Exchange, deps: GatewayDeps): Promise<void> {
+  const { endpoint } = arrival;
   const key = exchange.headers['idempotency-key'];
-  return key === undefined || key === ''
-    ? inferOrInstead(arrival, exchange, deps)
-    : inferOnce(String(key), arrival, exchange, deps);
+  if (key !== undefined && key !== '') return inferOnce(String(key), arrival, exchange, deps);
+  // Of most endpoints a reader need not know that some are done by a model.
+  if (endpoint.does !== 'relay' || endpoint.instead === undefined) return infer(arrival, exchange, deps);
+  return inferOrInstead(arrival, exchange, deps);
 }
 
 /** A model's name may hold slashes. */
