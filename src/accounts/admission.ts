@@ -66,7 +66,8 @@ export async function admit(
       throw limitRefusal(key, hourOf(count), count);
     case 'stopped': {
       const conversation = braked?.conversation ?? '';
-      throw await stopped(store, log, { conversation, accountId: key.accountId, at: now }, count.refusal);
+      const stop = { conversation, accountId: key.accountId, at: now };
+      throw await stopped(store, log, stop, count.refusal, braked?.status);
     }
     case 'key_ended':
       throw new GatewayError('unauthenticated', NOT_VALID);

@@ -168,6 +168,18 @@ describe('a repeated call', () => {
     },
   );
 
+  it.each(NAMES)(
+    'is a 400 in the words of %s for opencode, which asks again after each 429',
+    async (name) => {
+      const { server } = await place({ repeated_call: 5 });
+      const headers = { 'user-agent': 'opencode/1.18.0 ai-sdk/provider-utils' };
+      const refused = await ask(server, history(name, 'fix it', again(5)), { name, headers });
+      expect([refused.status, refused.headers.get('x-should-retry')]).toEqual([400, 'false']);
+      const code = name === 'messages' ? {} : { code: 'conversation_stopped' };
+      expect(JSON.parse(refused.text)).toMatchObject({ error: { type: 'invalid_request_error', ...code } });
+    },
+  );
+
   it('is the same call whatever the order of its arguments and the form of its result', async () => {
     const { server } = await place({ repeated_call: 3 });
     const text = (cached: object): object[] => [{ type: 'text', text: 'ok', ...cached }];

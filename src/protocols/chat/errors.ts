@@ -22,7 +22,9 @@ const ERRORS = {
 const FIXED_CODE: ReadonlySet<ErrorKind> = new Set<ErrorKind>(['model_not_found', 'context_overflow']);
 
 export function encodeError(error: GatewayError, _requestId: string): JsonObject {
-  const { kind } = error;
+  const { kind, status } = error;
+  if (kind === 'conversation_stopped' && status === 400)
+    return errorBody(openAiError(error, { ...ERRORS.invalid_request, code: kind }, false), error);
   return errorBody(openAiError(error, ERRORS[kind], !FIXED_CODE.has(kind)), error);
 }
 

@@ -48,6 +48,7 @@ function overflowMessage(message: string, tokens: OverflowTokens = {}): string {
 
 function errorType(error: GatewayError): string {
   if (endsOnScreen(error)) return 'billing_error';
+  if (error.kind === 'conversation_stopped' && error.status === 400) return TYPE.invalid_request;
   return error.status === 404 ? 'not_found_error' : TYPE[error.kind];
 }
 
