@@ -2,7 +2,7 @@
 import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { findProgram, type Surroundings } from './programs.ts';
-import { claudeEnv, KEY_VARIABLE, type Setup, type Pointing } from './setups.ts';
+import { claudeSettings, KEY_VARIABLE, type Setup, type Pointing } from './setups.ts';
 import { findTool } from './tools.ts';
 import * as editors from './editors.ts';
 import * as settings from './settings.ts';
@@ -53,7 +53,7 @@ export const CONNECT_TOOLS: readonly ConnectTool[] = [
     name: 'claude',
     settings: settings.claude,
     signIn: settings.claudeSignIn,
-    env: (to) => ({ env: claudeEnv(to) }),
+    env: (to) => ({ env: claudeSettings(to) }),
     steps: () => [begin('claude')],
   }),
   row({

@@ -4,7 +4,7 @@ import { existsSync } from 'node:fs';
 import path from 'node:path';
 import {
   aiderModel,
-  claudeEnv,
+  claudeSettings,
   codexModel,
   codexProvider,
   codexSearch,
@@ -59,7 +59,7 @@ export const claude: Settings = (to, places) => [
   {
     path: path.join(claudeFolder(places), 'settings.json'),
     format: 'json',
-    edits: Object.entries(claudeEnv(to)).flatMap(([name, value]) =>
+    edits: Object.entries(claudeSettings(to)).flatMap(([name, value]) =>
       value === undefined ? [] : edits([['env', name], value]),
     ),
     secret: true,

@@ -18,6 +18,8 @@ export interface Pointing {
   /** A model that completes code between a prefix and a suffix, and one that makes embeddings; undefined: none is known. */
   completer?: string | undefined;
   embedder?: string | undefined;
+  /** The tool is to show the account's limits on its own screen. */
+  native?: boolean;
   /** The path of a private file of this name. */
   fileAt: (name: string) => string;
 }
@@ -73,6 +75,17 @@ function claudeLimits({ window, output }: Limits): Environment {
   };
 }
 
+/** It shows limits of a gateway that it takes for one of its vendor's kind, and sends no effort then unless it is told to. */
+const claudeScreen = ({ native }: Pick<Pointing, 'native'>): Environment => ({
+  CLAUDE_CODE_USE_GATEWAY: native === true ? '1' : undefined,
+  CLAUDE_CODE_ALWAYS_ENABLE_EFFORT: native === true ? '1' : undefined,
+});
+
+/** Of settings, whose key may be one of the person's: the mark comes with each request. */
+export function claudeSettings(to: Omit<Pointing, 'fileAt'>): Environment {
+  return { ...claudeEnv(to), ...(to.native === true && { ANTHROPIC_CUSTOM_HEADERS: 'x-gateway-native: 1' }) };
+}
+
 /** What `gateway connect` writes into settings, too. */
 export function claudeEnv(to: Omit<Pointing, 'fileAt'>): Environment {
   const { url, key, model } = to;
@@ -98,6 +111,7 @@ export function claudeEnv(to: Omit<Pointing, 'fileAt'>): Environment {
     CLAUDE_CODE_USE_VERTEX: '0',
     CLAUDE_CODE_USE_FOUNDRY: '0',
     CLAUDE_CODE_OAUTH_TOKEN: undefined,
+    ...claudeScreen(to),
   };
 }
 

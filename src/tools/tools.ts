@@ -9,6 +9,8 @@ export interface Tool {
   program: string;
   /** What a user runs to install it. */
   install: string;
+  /** It can show the limits of an account on its own screen. */
+  native?: true;
   setup: (to: Pointing) => Setup;
 }
 
@@ -18,6 +20,7 @@ export const TOOLS: readonly Tool[] = [
     title: 'Claude Code',
     program: 'claude',
     install: 'npm install -g @anthropic-ai/claude-code',
+    native: true,
     setup: setups.claude,
   },
   {

@@ -252,6 +252,32 @@ describe('a tool', () => {
     ]);
   });
 
+  it('shows limits where it is told to, or where the account of this machine has one', async () => {
+    const { start, keys, command } = await place();
+    const run = async (...words: string[]) => {
+      const { stdout, stderr, code } = await finish(start(words));
+      if (code !== 0) return { code, stderr };
+      const { env, args } = JSON.parse(stdout) as Report;
+      const isMarked = (await keys()).at(-1)?.native;
+      return { shows: [env['CLAUDE_CODE_USE_GATEWAY'] === '1', isMarked], args: args.slice(2), stderr };
+    };
+    expect(await run('claude', 'ask')).toMatchObject({ shows: [false, false] });
+    expect(await run('--native', 'claude', 'ask')).toMatchObject({ shows: [true, true] });
+    expect(await run('claude', '--native', '--model', 'up/m', 'ask')).toMatchObject({
+      ...{ shows: [true, true], args: ['ask'] },
+    });
+    const other = await run('--native', '--', 'claude', 'ask');
+    expect(other).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('--native is for claude') as string,
+    });
+    expect((await command('tiers', 'assign', 'local', 'pro')).code).toBe(0);
+    const limited = await run('claude', 'ask');
+    expect(limited).toMatchObject({ shows: [true, true] });
+    expect(limited.stderr).toContain('shows the limits of account local (--no-native: it does not)');
+    expect(await run('claude', '--no-native', 'ask')).toMatchObject({ shows: [false, false], args: ['ask'] });
+  });
+
   it('that a signal ends, ends the command with the same signal', async () => {
     const { start, keys } = await place();
     expect(await finish(start(['claude', 'die']))).toMatchObject({ code: null, signal: 'SIGKILL' });

@@ -1,6 +1,7 @@
 // What each tool gets for a gateway, a key, a model and its limits.
 import { describe, expect, it } from 'vitest';
-import { programSetup, type Pointing, type Setup } from '../../src/tools/setups.ts';
+import type { Environment } from '../../src/environment.ts';
+import { claudeSettings, programSetup, type Pointing, type Setup } from '../../src/tools/setups.ts';
 import { findTool, TOOLS } from '../../src/tools/tools.ts';
 
 const TO: Pointing = {
@@ -49,6 +50,16 @@ describe('Claude Code', () => {
       CLAUDE_CODE_MAX_OUTPUT_TOKENS: '16000',
       CLAUDE_CODE_USE_BEDROCK: '0',
     });
+  });
+
+  it('is told to show limits, and to send its effort all the same, where the person wants it', () => {
+    const marks = ['CLAUDE_CODE_USE_GATEWAY', 'CLAUDE_CODE_ALWAYS_ENABLE_EFFORT', 'ANTHROPIC_CUSTOM_HEADERS'];
+    const of = (env: Environment): unknown[] => marks.map((name) => env[name]);
+    expect(of(setupOf('claude').env)).toEqual([undefined, undefined, undefined]);
+    const native = { ...TO, native: true };
+    // The key of a run bears the mark itself; that of settings may be one of the person's.
+    expect(of(setupOf('claude', native).env)).toEqual(['1', '1', undefined]);
+    expect(of(claudeSettings(native))).toEqual(['1', '1', 'x-gateway-native: 1']);
   });
 
   it('gets the variables in a file, too, which ranks above the settings of the user', () => {

@@ -8,6 +8,7 @@ import { provider } from '../routing/fixtures.ts';
 import { translated } from './translated.ts';
 
 const BUDGETS = { thinkingBudget: true, thinkingAdaptive: false };
+const OF_BUDGETS = { thinkingForm: 'enable_thinking', budgetRange: [1, 81_920], efforts: [] } as const;
 const EFFORTS = { thinkingBudget: false, thinkingAdaptive: true };
 
 /** The effort of the last column is the messages protocol's, which has no `minimal`. */
@@ -49,6 +50,18 @@ describe('efforts and budgets', () => {
       expect([effortOnChat(budget), effortOnMessages(budget)]).toEqual([below?.[0], below?.[2]]);
     },
   );
+
+  it('an effort beside a budget wins, for models of efforts and for models of budgets', () => {
+    const asked = (effort: string) => ({
+      ...{ thinking: { type: 'enabled', budget_tokens: 31_999, display: 'omitted' } },
+      output_config: { effort },
+    });
+    expect(translated('messages', asked('low')).body.reasoning_effort).toBe('low');
+    const [low, high] = ['low', 'high'].map(
+      (effort) => translated('messages', asked(effort), OF_BUDGETS).body,
+    );
+    expect([low, high]).toMatchObject([{ thinking_budget: 4096 }, { thinking_budget: 24_000 }]);
+  });
 
   it('a budget below the least is the least effort', () => {
     expect([effortOnChat(500), effortOnMessages(500)]).toEqual(['minimal', 'low']);

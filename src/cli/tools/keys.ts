@@ -34,13 +34,14 @@ export async function leaseKey(
   store: KeyStore & AdminStore,
   context: Changing,
   label: string,
-  usageLabel: string | null = null,
+  { usageLabel = null, native = false }: { usageLabel?: string | null; native?: boolean } = {},
 ): Promise<KeyLease> {
   const { clock } = context;
   let expiresAt = clock.now() + LIFE_MS;
   const { key, plaintext } = await createAuditedKey(store, context, {
     ...localKey(label, expiresAt),
     usageLabel,
+    native,
     isLease: true,
   });
   let cancel = clock.after(TURN_MS, turn);

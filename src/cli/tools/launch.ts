@@ -2,7 +2,7 @@
 // program gets variables, arguments and files of a private folder, which is removed when it ends.
 import type { Config } from '../../config/config.ts';
 import { HOUR_MS, hourOf } from '../../clock.ts';
-import { limitOf } from '../../accounts/terms.ts';
+import { limitOf, tierNamed } from '../../accounts/terms.ts';
 import { labelOf } from '../../conversations/names.ts';
 import { plural } from '../../plural.ts';
 import type { AdmissionStore, KeyStore } from '../../store/store.ts';
@@ -28,8 +28,11 @@ export interface Choice {
   file: string;
   args: readonly string[];
   setup: Tool['setup'];
+  /** It can show limits. */
+  canShow: boolean;
   /** Named after the tool. */
   model?: string | undefined;
+  native?: boolean | undefined;
 }
 
 /** The gateway of the program. */
@@ -42,6 +45,8 @@ export interface Session {
   /** The model of the program, unless its words name one. */
   model: string;
   label?: string | undefined;
+  /** The program is to show limits of its account, or does where there are some. */
+  native?: boolean | 'where_limited';
   /** This process starts the gateway, whatever runs. */
   isOwn?: boolean;
   /** Of an own gateway, with the key of the program. */
@@ -79,7 +84,9 @@ async function start(choice: Choice, { session, context, signals, undo }: Start)
   undo.push(() => store.close());
   const { leaseKey } = await import('./keys.ts');
   const { reachGateway } = await import('./reach.ts');
-  const key = await leaseKey(store, context, `${verb} ${choice.name}`, labelOf(session.label));
+  const native = await showsLimits(choice, session, store, context);
+  const usageLabel = labelOf(session.label);
+  const key = await leaseKey(store, context, `${verb} ${choice.name}`, { usageLabel, native });
   undo.push(() => key.end());
   const recorder = await session.recorder?.(key.plaintext);
   const gateway = await reachGateway({
@@ -103,6 +110,7 @@ async function start(choice: Choice, { session, context, signals, undo }: Start)
     window: model.window,
     output: model.output,
     serverTools: model.serverTools,
+    native,
     fileAt: folder.fileAt,
   });
   folder.write(setup.files ?? {});
@@ -130,7 +138,8 @@ export async function choose([first, ...args]: string[], context: Context): Prom
       127,
     );
   }
-  return { name: tool.name, file, setup: tool.setup, ...modelFirst(args) };
+  const canShow = tool.native === true;
+  return { name: tool.name, file, setup: tool.setup, canShow, ...optionsFirst(args, canShow) };
 }
 
 /** There are tools that `gateway connect` alone knows. */
@@ -144,11 +153,37 @@ async function notStarted(name: string): Promise<CliError> {
   return unknownTool(name, TOOL_NAMES, 'for any other program: gateway run -- PROGRAM');
 }
 
-/** `gateway run claude --model NAME …`: a tool's own option would name a model that the tool does not know, or not its window. */
-function modelFirst(words: readonly string[]): Pick<Choice, 'model' | 'args'> {
-  const [first = '', second, ...rest] = words;
-  if (first.startsWith('--model=')) return { model: first.slice('--model='.length), args: words.slice(1) };
-  return first === '--model' && second !== undefined ? { model: second, args: rest } : { args: words };
+/** Whether the tool is to show limits: as told, else where its account has one, since it costs something (docs/tools.md). Throws CliError
+ *  for a tool that can't. */
+async function showsLimits(
+  { name, canShow, native: named }: Choice,
+  { config, native: told = false }: Session,
+  store: KeyStore,
+  { stderr }: Context,
+): Promise<boolean> {
+  const native = named ?? told;
+  if (native === true && !canShow)
+    throw new CliError(`${name} shows no limits of a gateway: --native is for claude`, 2);
+  if (!canShow || native !== 'where_limited') return native === true;
+  const account = await store.findAccount(LOCAL_ACCOUNT);
+  if (account === undefined || tierNamed(account.tier, config.tiers).limits.length === 0) return false;
+  say(stderr, `gateway run: ${name} shows the limits of account ${LOCAL_ACCOUNT} (--no-native: it does not)`);
+  return true;
+}
+
+/** `gateway run claude --model NAME --native …`: a tool's own option would name a model that the tool does not know, or not its window. */
+function optionsFirst(words: readonly string[], canShow: boolean): Pick<Choice, 'model' | 'native' | 'args'> {
+  let model: string | undefined;
+  let native: boolean | undefined;
+  let args = words;
+  for (;;) {
+    const [first = '', second] = args;
+    if (first.startsWith('--model=')) model = first.slice('--model='.length);
+    else if (first === '--model' && second !== undefined) model = second;
+    else if (canShow && /^--(?:no-)?native$/.test(first)) native = first === '--native';
+    else return { model, native, args };
+    args = args.slice(first === '--model' ? 2 : 1);
+  }
 }
 
 function chooseProgram([program = '', ...args]: string[], context: Context): Choice {
@@ -159,7 +194,7 @@ function chooseProgram([program = '', ...args]: string[], context: Context): Cho
       127,
     );
   }
-  return { name: program.replace(/^.*\//, ''), file, args, setup: programSetup };
+  return { name: program.replace(/^.*\//, ''), file, args, setup: programSetup, canShow: false };
 }
 
 /** The words behind `--` of `record` and `replay`: a tool by its name, or any program. */

@@ -22,6 +22,7 @@ import { say } from '../../ui/lines.ts';
 import { clean, printJson } from '../../ui/style.ts';
 import { withDatabase } from '../../database.ts';
 import { revokeAuditedKey } from '../../audited.ts';
+import { findTool } from '../../../tools/tools.ts';
 import { unknownTool } from '../../ui/sentences.ts';
 import { withoutProxy } from '../../../tools/no-proxy.ts';
 import { environmentFor, exportLines, SHELLS, shellOf, type Shell } from '../../../tools/shell-exports.ts';
@@ -35,6 +36,7 @@ interface Options {
   shell?: Shell;
   keyStdin?: boolean;
   signIn?: boolean;
+  native?: boolean;
   json?: boolean;
 }
 
@@ -52,6 +54,7 @@ export function defineConnect(connect: Command, context: Context): void {
     .option('--env', 'print variables for a shell, for the SDKs or for the tool')
     .addOption(new Option('--shell <shell>', 'the shell of --env (default: that of $SHELL)').choices(SHELLS))
     .option('--sign-in', 'claude: it signs in by a code that you approve, without a key (default: no)')
+    .option('--native', "claude: show the account's limits on its own screen (default: no)")
     .option('--key-stdin', 'read the key from standard input (default: $GATEWAY_KEY, else a new one)')
     .option('--json', 'print JSON')
     .addHelpText(
@@ -104,6 +107,8 @@ async function runConnect(
   };
   if (options.signIn === true && (options.env === true || options.keyStdin === true))
     command.error('error: --sign-in needs no key: neither --env nor --key-stdin goes with it');
+  if (options.native === true && tool !== undefined && findTool(tool.name)?.native !== true)
+    throw new CliError(`${tool.title} shows no limits of a gateway: --native is for claude`, 2);
   if (options.env === true) await printEnvironment(tool, run);
   else if (tool !== undefined && options.signIn === true && options.undo !== true)
     await (await import('./connect-sign-in.ts')).connectSignIn(tool, run);
@@ -178,10 +183,10 @@ async function connectTool(tool: ConnectTool, run: Run): Promise<void> {
   if (isInstalled(tool, context, run.places) === false)
     say(context.stderr, `${tool.title} was not found on this machine`);
   const view = await import('../../tools/connect-view.ts');
-  const steps = tool.steps(targetOf(facts, NO_KEY));
+  const steps = tool.steps(targetOf(facts, NO_KEY, options));
   const planOf = async () => {
     const connection = connections.read(tool.name);
-    return { connection, planned: await planFor(tool, targetOf(facts, NO_KEY), connection, run) };
+    return { connection, planned: await planFor(tool, targetOf(facts, NO_KEY, options), connection, run) };
   };
   // A fault in a file is reported before anything is written.
   const { connection, planned } = await planOf();
@@ -204,7 +209,11 @@ async function connectTool(tool: ConnectTool, run: Run): Promise<void> {
   await view.printWritten({ tool, facts, steps, ...done, json: options.json === true }, context);
 }
 
-const targetOf = ({ url, model, helpers }: GatewayFacts, key: string): Target => ({
+const targetOf = (
+  { url, model, helpers }: GatewayFacts,
+  key: string,
+  { native = false }: Options,
+): Target => ({
   url,
   key,
   model: model.name,
@@ -212,6 +221,7 @@ const targetOf = ({ url, model, helpers }: GatewayFacts, key: string): Target =>
   output: model.output,
   serverTools: model.serverTools,
   ...helpers,
+  native,
 });
 
 async function planFor(
@@ -244,7 +254,7 @@ async function write(
   store: KeyStore & AdminStore,
   run: Run,
 ): Promise<Written> {
-  const { context, connections } = run;
+  const { context, connections, options } = run;
   const { apply, isInEffect } = await import('../../../tools/engine.ts');
   const { newKey } = await import('../../tools/keys.ts');
   const given = await keyGiven(store, run);
@@ -260,7 +270,7 @@ async function write(
   }
   const key = given ?? (await newKey(store, context, tool.name));
   try {
-    const final = await planFor(tool, targetOf(facts, key.plaintext), connection, run);
+    const final = await planFor(tool, targetOf(facts, key.plaintext, options), connection, run);
     const at = new Date(context.clock.now()).toISOString();
     const { url, model } = facts;
     const made = key.id === null ? null : { id: key.id, made: key.made };
@@ -323,7 +333,7 @@ async function printEnvironment(tool: ConnectTool | undefined, run: Run): Promis
     facts.config,
     async (store) => (await keyGiven(store, run)) ?? newKey(store, context, tool?.name ?? 'env'),
   );
-  const variables = { ...setup(targetOf(facts, key.plaintext)), ...withoutProxy(context.env) };
+  const variables = { ...setup(targetOf(facts, key.plaintext, options)), ...withoutProxy(context.env) };
   if (options.json === true) printJson(context, { url: facts.url, variables, key: key.id });
   else context.stdout.write(exportLines(variables, options.shell ?? shellOf(context.env)));
   const view = await import('../../tools/connect-view.ts');

@@ -12,6 +12,8 @@ interface Options {
   label?: string;
   /** The name of a tape. */
   record?: string;
+  /** undefined: where the account has a limit. */
+  native?: boolean;
 }
 
 export function defineRun(run: Command, context: Context): void {
@@ -25,13 +27,18 @@ export function defineRun(run: Command, context: Context): void {
       '--record <tape>',
       'record what it sends and gets as this tape, in the current folder (default: no tape)',
     )
+    .option(
+      '--native',
+      "claude: show the account's limits on its own screen (default: where the account has a limit)",
+    )
+    .option('--no-native', 'claude: do not, whatever limits the account has')
     .helpOption('-h, --help', 'show this help')
     .addHelpText(
       'after',
       `\nTools:\n${TOOLS.map(({ name, title }) => `  ${name.padEnd(width)}  ${title}`).join('\n')}\n` +
         `  ${'--'.padEnd(width)}  any program, with the variables of the official SDKs\n` +
         '\nYour gateway is used if one runs on this database; otherwise one runs as long as the tool does. --model' +
-        '\nmay also follow the tool; all other words after it are its own.' +
+        '\nand --native may also follow the tool; all other words after it are its own.' +
         '\n\nExamples:\n  gateway run claude\n  gateway run --label pr-123 claude\n  gateway run --model openai/gpt-5.2 claude -p "What does this project do?"' +
         '\n  gateway run codex exec "Add a test"\n  gateway run -- node app.js',
     )
@@ -54,6 +61,7 @@ async function runCommand(
     load: () => loadProviders(command, context),
     model,
     label,
+    native: options.native ?? 'where_limited',
   };
   if (record === undefined) return launch(choice, usual, context);
   const { recordingSession } = await import('../../tools/tapes/recording-session.ts');

@@ -77,6 +77,8 @@ function decodeReasoning(value: JsonObject, native: NativeField[]): Reasoning | 
   }
   const later = laterEffort(value.messages);
   if (later !== undefined) reasoning.effort = later;
+  // Claude Code sends one budget for all, and beside it the effort that its user chose.
+  if (reasoning.effort !== undefined) delete reasoning.budgetTokens;
   return Object.keys(reasoning).length === 0 ? undefined : { ...reasoning, ofAnswer: true };
 }
 
