@@ -1,8 +1,9 @@
 // The tools of `gateway connect`, one row each: what they are called, where they lie, what to write, and what a person has to do.
 import { existsSync } from 'node:fs';
 import path from 'node:path';
+import { claudeSettings } from './claude-setup.ts';
 import { findProgram, type Surroundings } from './programs.ts';
-import { claudeSettings, KEY_VARIABLE, type Setup, type Pointing } from './setups.ts';
+import { KEY_VARIABLE, type Setup, type Pointing } from './setups.ts';
 import { findTool } from './tools.ts';
 import * as editors from './editors.ts';
 import * as settings from './settings.ts';

@@ -4,7 +4,6 @@ import { existsSync } from 'node:fs';
 import path from 'node:path';
 import {
   aiderModel,
-  claudeSettings,
   codexModel,
   codexProvider,
   codexSearch,
@@ -14,6 +13,7 @@ import {
   piProvider,
   type Pointing,
 } from './setups.ts';
+import { claudeSettings } from './claude-setup.ts';
 import type { Environment } from '../environment.ts';
 import type { Edit, Json, Path } from './texts/document.ts';
 import type { FileChange } from './engine.ts';

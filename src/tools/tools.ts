@@ -1,4 +1,5 @@
 // The tools that `gateway run` starts, one row each.
+import { claude } from './claude-setup.ts';
 import * as setups from './setups.ts';
 import type { Pointing, Setup } from './setups.ts';
 
@@ -21,7 +22,7 @@ export const TOOLS: readonly Tool[] = [
     program: 'claude',
     install: 'npm install -g @anthropic-ai/claude-code',
     native: true,
-    setup: setups.claude,
+    setup: claude,
   },
   {
     name: 'codex',

@@ -1,7 +1,8 @@
 // What each tool gets for a gateway, a key, a model and its limits.
 import { describe, expect, it } from 'vitest';
+import { claudeSettings } from '../../src/tools/claude-setup.ts';
 import type { Environment } from '../../src/environment.ts';
-import { claudeSettings, programSetup, type Pointing, type Setup } from '../../src/tools/setups.ts';
+import { programSetup, type Pointing, type Setup } from '../../src/tools/setups.ts';
 import { findTool, TOOLS } from '../../src/tools/tools.ts';
 
 const TO: Pointing = {
