@@ -29,7 +29,7 @@ export function claudeSettings(to: Omit<Pointing, 'fileAt'>): Environment {
 }
 
 /** What `gateway connect` writes into settings, too. */
-export function claudeEnv(to: Omit<Pointing, 'fileAt'>): Environment {
+function claudeEnv(to: Omit<Pointing, 'fileAt'>): Environment {
   const { url, key, model } = to;
   return {
     ANTHROPIC_BASE_URL: url,
