@@ -37,7 +37,7 @@ async function place(engine: string, cost: string) {
 test.each(['sqlite', 'postgres'])(
   '%s: what a gateway held that was killed in mid-stream is settled as estimated when the next one starts',
   async (engine) => {
-    const { upstream, shell, key, limit } = await place(engine, '10000/day');
+    const { upstream, shell, key, limit } = await place(engine, '10000/month');
     const first = await shell.serve();
     const never = gate();
     onTestFinished(() => never.open());
@@ -66,7 +66,7 @@ test.each(['sqlite', 'postgres'])(
 test.each(['sqlite', 'postgres'])(
   '%s: a raise acts at once for a running gateway, and its revocation too; the refusal names it',
   async (engine) => {
-    const { upstream, shell, key, limit } = await place(engine, '5/day');
+    const { upstream, shell, key, limit } = await place(engine, '5/month');
     const server = await shell.serve('--workers', '2');
     const usage = { prompt_tokens: 20, completion_tokens: 0 };
     const choices = [{ index: 0, message: { role: 'assistant', content: 'Hi' }, finish_reason: 'stop' }];
