@@ -21,7 +21,7 @@ import { isValid } from './terms.ts';
 export const KEY_PREFIX = 'sk-gw-';
 /** Base62 characters: 256 bits. */
 const SECRET_LENGTH = 43;
-const KEY_ID = 'key_';
+export const KEY_ID = 'key_';
 const ID_LENGTH = 12;
 /** Visible characters of the secret: enough to distinguish keys, too few to help an attacker. */
 const VISIBLE_LENGTH = 6;
@@ -169,6 +169,15 @@ function keyOf(headers: Headers, keyHeaders: readonly KeyHeader[]): string {
     if (key !== '') return key;
   }
   return '';
+}
+
+/** Headers in which clients of other services say who asks. */
+const OTHER_CREDENTIALS = ['api-key', 'x-goog-api-key', 'proxy-authorization', 'cookie'];
+
+/** Whether a request says who asks, in whatever form. */
+export function hasCredential(headers: Headers, keyHeaders: readonly KeyHeader[]): boolean {
+  const names = [...keyHeaders.map(({ name }) => name), ...OTHER_CREDENTIALS];
+  return names.some((name) => headers[name] !== undefined && headers[name] !== '');
 }
 
 /** The key in a header; '' if the header is absent or empty, NOT_A_KEY if it has another scheme. */

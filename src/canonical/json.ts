@@ -25,6 +25,12 @@ export function asCount(value: unknown): number | undefined {
   return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 ? value : undefined;
 }
 
+/** The objects of a list, each with its place; of what is no list none. */
+export function listed(value: JsonValue | undefined): [number, JsonObject][] {
+  if (!Array.isArray(value)) return [];
+  return [...value.entries()].filter((entry): entry is [number, JsonObject] => isObject(entry[1]));
+}
+
 /** As `list.push(...more)`, which throws for more items than a call takes arguments. */
 export function append<T>(list: T[], more: Iterable<T>): void {
   for (const item of more) list.push(item);

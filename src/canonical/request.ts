@@ -2,16 +2,26 @@
 // What has no canonical name rides in `native`, tagged with its protocol. Absent stays absent; nothing is defaulted here.
 import type { JsonObject, JsonValue } from './json.ts';
 
-/** The wire protocols; the first is the default. They are not in the registry, which loads all of them. */
+/** The wire protocols of providers; the first is the default. They are not in the registry, which loads all of them. */
 export const PROTOCOL_NAMES = ['chat', 'messages', 'responses'] as const;
 export type ProtocolName = (typeof PROTOCOL_NAMES)[number];
+
+/** Those of clients: no provider is spoken to in Ollama's. */
+export type ClientProtocolName = ProtocolName | 'ollama';
 
 /** What a key may be allowed to use: the endpoints of a protocol, and those that have a permission of their own. */
 export const PERMISSIONS = ['chat', 'messages', 'responses', 'embeddings'] as const;
 export type Permission = (typeof PERMISSIONS)[number];
 
 /** What a row of usage names as its endpoint: a protocol, or an endpoint that answers with something else. */
-export const ENDPOINT_NAMES = ['chat', 'messages', 'responses', 'embeddings', 'completions'] as const;
+export const ENDPOINT_NAMES = [
+  'chat',
+  'messages',
+  'responses',
+  'ollama',
+  'embeddings',
+  'completions',
+] as const;
 export type EndpointName = (typeof ENDPOINT_NAMES)[number];
 
 /**
@@ -112,7 +122,7 @@ export interface ToolResultPart {
 /** A block that only one protocol knows, byte for byte as a JSON value. */
 export interface NativePart {
   type: 'native';
-  protocol: ProtocolName;
+  protocol: ClientProtocolName;
   /** Its `type` on the wire. */
   kind: string;
   value: JsonObject;
@@ -251,9 +261,11 @@ export type SharedMember =
  * `report` leaves it out and names it, `quiet` leaves it out without a word, `reject` is a 400 naming it.
  */
 export interface NativeField {
-  protocol: ProtocolName;
+  protocol: ClientProtocolName;
   /** Wire path without indexes: `seed`, `messages[].name`. */
   path: string;
+  /** What the client calls it, if it wrote a member of `protocol` in the words of its own. */
+  asked?: string;
   /** The last member of `path`. */
   name: string;
   value: JsonValue;
@@ -268,7 +280,7 @@ export interface NativeField {
 
 export interface GenerationRequest {
   /** The protocol it was decoded from. */
-  protocol: ProtocolName;
+  protocol: ClientProtocolName;
   model: string;
   stream: boolean;
   /** chat `stream_options.include_usage`; messages always. */

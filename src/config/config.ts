@@ -71,6 +71,8 @@ export interface Config {
   signIn: { url: string | null; autoApprove: boolean } | null;
   /** `settings`: what signed-in Claude Codes are given: the path of the file, and its value when it was read. */
   claude: { settings: { file: string; value: unknown } | null };
+  /** Ollama's API is served, and its clients, who send no keys, are this account; null: it is not. */
+  ollama: { account: string } | null;
   /** What `GET /metrics` shows; null: the path does not exist. */
   metrics: { accounts: boolean } | null;
   /** Where spans are sent, with the path; null: nowhere. */

@@ -135,6 +135,7 @@ export function assemble(
     admin: values?.admin ?? false,
     signIn,
     claude: { settings: from?.claude ?? null },
+    ollama: values?.ollama ?? null,
     metrics: values?.metrics ? { accounts: values.metrics.accounts ?? false } : null,
     otlp: values?.otlp ?? null,
     log: settings.log,

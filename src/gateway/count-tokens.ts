@@ -1,6 +1,5 @@
 // How many tokens a request has: counted by the provider if it can, else estimated. A provider's error is never the answer.
 import { readBody } from '../providers/exchange.ts';
-import { authenticate } from '../accounts/access.ts';
 import { GatewayError } from '../errors.ts';
 import type { TokenCount } from '../protocols/interface/endpoint.ts';
 import { protocolFor, type Target } from '../routing/catalog.ts';
@@ -8,6 +7,7 @@ import type { RoutingQuery } from '../routing/resolve.ts';
 import { routingQuery } from './inbound/route.ts';
 import { readRequest, type Arrival, type Inbound } from './inbound/read-request.ts';
 import { resolveReferences } from './inbound/stored-references.ts';
+import { askingKey } from './inbound/asking-key.ts';
 import { ClientGone, type Exchange, type GatewayDeps } from './exchange.ts';
 import { buildRequest } from './outbound/build-request.ts';
 import { keyed } from './outbound/rebuild.ts';
@@ -22,11 +22,7 @@ export async function countTokens(
   deps: GatewayDeps,
 ): Promise<void> {
   const { protocol, endpoint: counting } = arrival;
-  const key = await authenticate(
-    { headers: exchange.headers, endpoint: protocol.name, keyHeaders: protocol.client.keyHeaders },
-    deps.store,
-    deps.clock.now(),
-  );
+  const key = await askingKey(arrival, exchange, deps);
   const config = deps.current.config;
   const release = deps.inFlightLimit.enter(config, exchange.arrivedInTime);
   try {
@@ -49,7 +45,7 @@ export async function countTokens(
 
     /** The provider's answer, unchanged; undefined if it gives none. */
     async function ask(request: Inbound, to: Target): Promise<Buffer | undefined> {
-      if (protocolFor(to, protocol.name) !== protocol.name) return undefined;
+      if (protocolFor(to, query.protocol) !== protocol.name) return undefined;
       try {
         const usual = buildRequest(request, to, { forwarded, strict: false, references });
         const providerKey = deps.routing.keys.use(to);

@@ -1,14 +1,14 @@
 // Requests with an Idempotency-Key, which SDKs send again after an error of the network: the answer that was given is given again, and
 // one that is under way is waited for. Nothing is sent or counted twice.
 import { createHash } from 'node:crypto';
-import { authenticate } from '../accounts/access.ts';
 import { GatewayError } from '../errors.ts';
 import { type Claim, type KeptAnswer, MOST_KEPT } from '../repeats.ts';
 import type { StreamNotices } from '../protocols/interface/stream.ts';
+import { askingKey } from './inbound/asking-key.ts';
 import type { Exchange, GatewayDeps, HeaderList, Sink } from './exchange.ts';
 import { BufferedExchange } from './inbound/buffered-exchange.ts';
 import { inferOrInstead } from './inbound/instead.ts';
-import { permissionAt, type Arrival } from './inbound/read-request.ts';
+import type { Arrival } from './inbound/read-request.ts';
 
 const LONGEST_KEY = 255;
 
@@ -19,9 +19,7 @@ export async function inferOnce(
   exchange: Exchange,
   deps: GatewayDeps,
 ): Promise<void> {
-  const { client } = arrival.protocol;
-  const asked = { headers: exchange.headers, endpoint: permissionAt(arrival), keyHeaders: client.keyHeaders };
-  const { accountId } = await authenticate(asked, deps.store, deps.clock.now());
+  const { accountId } = await askingKey(arrival, exchange, deps);
   if (key.length > LONGEST_KEY)
     throw new GatewayError('invalid_request', `Idempotency-Key is longer than ${LONGEST_KEY} characters`);
   const release = deps.inFlightLimit.enter(deps.current.config, exchange.arrivedInTime);

@@ -1,12 +1,14 @@
 // The line: a request comes in, is known, read, routed, admitted, forwarded, answered, recorded. Values move forward only.
 import { authenticate } from '../accounts/access.ts';
 import { admit, type Admitted as Admission } from '../accounts/admission.ts';
+import type { JsonObject } from '../canonical/json.ts';
 import { identify, type Identity } from '../conversations/identity.ts';
 import { GatewayError } from '../errors.ts';
-import type { Protocol } from '../protocols/interface/protocol.ts';
+import type { ClientProtocol } from '../protocols/interface/protocol.ts';
 import { losesSignatures, protocolFor, type Target } from '../routing/catalog.ts';
 import type { PassedOver, Resolution, RoutingQuery } from '../routing/resolve.ts';
-import { type GatewayDeps, ClientGone, type Exchange } from './exchange.ts';
+import { askingKey } from './inbound/asking-key.ts';
+import { type GatewayDeps, ClientGone, type Exchange, type HeaderList } from './exchange.ts';
 import { estimateOf, type Expected, expectedOf, pricedTargets, RequestHold } from './hold.ts';
 import { brakesOn } from './inbound/brakes/brakes.ts';
 import { permissionAt, readRequest, recordedAt, type Arrival, type Inbound } from './inbound/read-request.ts';
@@ -21,6 +23,8 @@ import { keepAliveInSilence } from './reply/silence.ts';
 import { recallThinking } from './thinking-memory.ts';
 import { type Admitted, finishTrace, startTrace, type Outcome, type Trace } from './trace.ts';
 
+const JSON_TYPE: HeaderList = ['content-type', 'application/json'];
+
 /**
  * Throws GatewayError before anything is written, or after the stream was opened with keep-alives alone (`sink.opened`); ClientGone if
  * the client left.
@@ -30,8 +34,7 @@ export async function infer(arrival: Arrival, exchange: Exchange, deps: GatewayD
   const { clock, store } = deps;
   const { requestId, headers, cancellation, memory } = exchange;
   const startedAt = clock.monotonic();
-  const asked = { headers, endpoint: permissionAt(arrival), keyHeaders: client.keyHeaders };
-  const key = await authenticate(asked, store, clock.now());
+  const key = await keyOf(arrival, exchange, deps);
   const { config } = deps.current;
   const release = deps.inFlightLimit.enter(config, exchange.arrivedInTime);
   try {
@@ -40,8 +43,10 @@ export async function infer(arrival: Arrival, exchange: Exchange, deps: GatewayD
     const forwarded = client.forwardedHeaders(headers, exchange.query);
     const { longContext } = forwarded;
     const identity = (of: Inbound): Identity => identityOf(of, headers, key, deps);
-    const asking = { key, longContext, identify: identity, memory };
+    const model = config.ollama === null ? undefined : deps.routing.meant(inbound.model);
+    const asking = { key, model, longContext, identify: identity, memory };
     const { query, resolution, references } = await route(inbound, asking, cancellation, deps);
+    if (inbound.readyAnswer !== undefined) return sendReady(inbound.readyAnswer(clock.now()), exchange);
     const isAnyPrice = config.unknownPrice === 'allow';
     const targets = isAnyPrice ? resolution.targets : pricedTargets(resolution, key, config);
     const recalled = losesThinking(arrival.protocol, targets, query)
@@ -77,8 +82,8 @@ export async function infer(arrival: Arrival, exchange: Exchange, deps: GatewayD
     const admitted: Admitted = {
       requestId,
       key,
-      endpoint: recordedAt(arrival),
-      modelAsked: inbound.model,
+      endpoint: recordedAt(inbound),
+      modelAsked: query.model,
       streamed: inbound.stream,
       startedAt,
       passedOver: passedOver(resolution, refused),
@@ -103,6 +108,18 @@ export async function infer(arrival: Arrival, exchange: Exchange, deps: GatewayD
   } finally {
     exchange.whenDelivered(release);
   }
+}
+
+/** One branch where no client may ask without a key. */
+function keyOf(arrival: Arrival, exchange: Exchange, deps: GatewayDeps): Key | Promise<Key> {
+  if (deps.current.config.ollama !== null) return askingKey(arrival, exchange, deps);
+  const { keyHeaders } = arrival.protocol.client;
+  const asked = { headers: exchange.headers, endpoint: permissionAt(arrival), keyHeaders };
+  return authenticate(asked, deps.store, deps.clock.now());
+}
+
+function sendReady(body: JsonObject, { sink }: Exchange): void {
+  sink.send(200, JSON_TYPE, JSON.stringify(body));
 }
 
 interface Answering {
@@ -176,10 +193,14 @@ function identityOf(
 }
 
 /** In a tool loop, a provider of another protocol wants signatures back that the client's protocol has no field for. */
-function losesThinking({ name, client }: Protocol, targets: readonly Target[], query: RoutingQuery): boolean {
+function losesThinking(
+  { name, client }: ClientProtocol,
+  targets: readonly Target[],
+  query: RoutingQuery,
+): boolean {
   const { holds } = client;
   const loses = targets.some(
-    (target) => protocolFor(target, name, query.needs) !== name && losesSignatures(holds, target),
+    (target) => protocolFor(target, query.protocol, query.needs) !== name && losesSignatures(holds, target),
   );
   return loses && query.openToolTurn;
 }

@@ -8,8 +8,8 @@ import type { Logger } from '../log.ts';
 import { withoutKeys } from '../ids.ts';
 import { totalInput } from '../canonical/reply.ts';
 import { servedPath } from '../protocols/interface/endpoint.ts';
-import { PROTOCOL_NAMES, type EndpointName } from '../canonical/request.ts';
-import { protocols } from '../protocols/registry.ts';
+import type { EndpointName } from '../canonical/request.ts';
+import { clientProtocols } from '../protocols/registry.ts';
 
 const NAME = 'local-llm-gateway';
 /** Spans that wait for the collector; further ones are discarded. */
@@ -166,8 +166,8 @@ function epochOf({ startedAt, durationMs, endedAt }: FinishedTrace): (monotonic:
 }
 
 function pathOf({ endpoint }: FinishedTrace): string {
-  const name = PROTOCOL_NAMES.find((known) => known === endpoint);
-  return servedPath(name === undefined ? { path: `/${endpoint}` } : protocols[name].client);
+  const protocol = clientProtocols.find(({ name }) => name === endpoint);
+  return servedPath(protocol?.client.endpoints[0] ?? { path: `/${endpoint}` });
 }
 
 const OPERATIONS: Partial<Record<EndpointName, string>> = {

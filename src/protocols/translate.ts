@@ -13,7 +13,7 @@ import { MAX_LEVELS, rawJson } from './json/raw-json.ts';
 import { measureJson } from './json/splice.ts';
 import { protocols } from './registry.ts';
 import { gatewayErrorOf } from './shared/client.ts';
-import { StreamTranslator } from './stream-translation.ts';
+import { StreamTranslator } from './sse/stream-translation.ts';
 
 export type { JsonObject, ProtocolName, Traits };
 export { GatewayError };
@@ -67,6 +67,7 @@ export function stringify(body: JsonObject): string {
 /** `request`: the body, or its text, whose numbers stay exact. Throws GatewayError for what the provider must not get. */
 export function translate(request: JsonObject | string, options: TranslateOptions): Translation {
   const { ids = createIds(), now = Date.now } = options;
+  const startedAt = now();
   const { client } = protocolOf(options.from, 'from');
   const { provider } = protocolOf(options.to, 'to');
   const traits = traitsOf(options.traits);
@@ -80,6 +81,7 @@ export function translate(request: JsonObject | string, options: TranslateOption
     ids,
     created: Math.floor(now() / 1000),
     now,
+    elapsed: () => now() - startedAt,
     request: client.readAsked(value),
     estimateInput: () => client.hints.estimate(value),
   });

@@ -13,7 +13,7 @@ interface Fit {
   weak: string[];
 }
 
-type Ability = (target: Target, client: ProtocolName) => boolean | undefined;
+type Ability = (target: Target, client: ProtocolName | undefined) => boolean | undefined;
 
 // Undefined: unknown, and taken as possible.
 const MUST: readonly [keyof Needs, Ability, string][] = [
@@ -37,7 +37,7 @@ const FIT: Fit = { fits: true, lacks: NOTHING, weak: NOTHING };
  */
 export function checkCapabilities(
   target: Target,
-  client: ProtocolName,
+  client: ProtocolName | undefined,
   needs: Needs,
   estimate: number | undefined,
   window = target.traits.contextWindow,
@@ -57,7 +57,7 @@ function missing(
   rows: readonly [keyof Needs, Ability, string][],
   needs: Needs,
   target: Target,
-  client: ProtocolName,
+  client: ProtocolName | undefined,
 ): string[] {
   let found = NOTHING;
   for (const [need, ability, words] of rows)
@@ -72,8 +72,9 @@ export const serverToolsOf = (target: Target): ProtocolName[] =>
   PROTOCOL_NAMES.filter((client) => serverTools(target, client) !== false);
 
 /** Unknown, so possible, if the client's protocol has server tools and they are relayed to a provider that states nothing about them. */
-function serverTools({ traits, provider }: Target, client: ProtocolName): boolean | undefined {
+function serverTools({ traits, provider }: Target, client: ProtocolName | undefined): boolean | undefined {
   if (traits.serverTools) return true;
+  if (client === undefined) return false;
   const isStated = provider.traits.serverTools !== undefined;
   return !isStated && outlines[client].hasServerTools && provider.protocols.includes(client)
     ? undefined

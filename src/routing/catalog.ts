@@ -249,6 +249,8 @@ export interface ModelEntry {
   thinking: boolean;
   /** It makes embeddings, and no answers. */
   embeddings: boolean;
+  /** It completes bare texts. */
+  completes: boolean;
   /** The largest known, in tokens; null: none is known. */
   contextWindow: number | null;
   maxOutput: number | null;
@@ -303,10 +305,21 @@ function describe(entry: Entry, allowed: readonly string[] | null): ModelEntry |
     vision: targets.some(({ traits }) => traits.vision !== false),
     tools: targets.some(({ traits }) => traits.tools !== false),
     thinking: targets.some(({ traits }) => traits.thinking !== false),
+    completes: targets.some(completes),
     embeddings: targets.every(({ traits }) => traits.embeddings === true),
     contextWindow: largest(targets.map(({ traits }) => traits.contextWindow)),
     maxOutput: largest(targets.map(({ traits }) => traits.maxOutput)),
   };
+}
+
+function completes(target: Target): boolean {
+  const { traits, provider } = target;
+  return (
+    traits.completionsPath !== false &&
+    traits.embeddings !== true &&
+    !isBuiltin(provider) &&
+    spokenBy(target).includes(CHAT)
+  );
 }
 
 function largest(values: readonly (number | undefined)[]): number | null {

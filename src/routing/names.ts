@@ -30,6 +30,17 @@ export function findEntry(
   throw unknownName(model, allowed, names);
 }
 
+/** Of Ollama's clients: they put it behind a name without a tag. */
+const LATEST = ':latest';
+
+/** `name`, or what stands before `:latest` if that is the name. */
+export function meantName(name: string, { catalog }: Names): string {
+  if (!name.endsWith(LATEST)) return name;
+  const short = name.slice(0, -LATEST.length);
+  const isListed = catalog.entries().some((entry) => entry.name === name);
+  return isListed || catalog.find(short) === undefined ? name : short;
+}
+
 /** `model_not_found`, with the reason or the names that are alike. */
 export function unknownName(
   name: string,

@@ -13,7 +13,8 @@ import { noneAdmitted, noneFits } from './refusals.ts';
 import type { Target } from './targets.ts';
 
 export interface RoutingQuery {
-  protocol: ProtocolName;
+  /** The client's, if providers speak it. */
+  protocol: ProtocolName | undefined;
   model: string;
   needs: Needs;
   /** The key's list; null: everything. */
@@ -150,7 +151,7 @@ function fitting(targets: readonly Target[], query: RoutingQuery, skipped: Skipp
 }
 
 function windowOf({ traits, provider }: Target, query: RoutingQuery): number | undefined {
-  const goesOn = provider.protocols.includes(query.protocol);
+  const goesOn = provider.protocols.some((name) => name === query.protocol);
   return (
     (query.longContext === true && goesOn ? traits.longContextWindow : undefined) ?? traits.contextWindow
   );

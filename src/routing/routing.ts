@@ -16,7 +16,7 @@ import {
   type Target,
 } from './targets.ts';
 import type { GatewayError } from '../errors.ts';
-import { isOpen, unknownName, type Names } from './names.ts';
+import { isOpen, meantName, unknownName, type Names } from './names.ts';
 import { resolve, type Resolution, type RoutingQuery } from './resolve.ts';
 
 export interface Routing {
@@ -40,6 +40,8 @@ export interface Routing {
   model(name: string, allowed: readonly string[] | null): ModelEntry | undefined;
   /** `model_not_found`, with the reason or the names that are alike. */
   unknown(name: string, allowed: readonly string[] | null): GatewayError;
+  /** The name that is listed or can be asked for: `:latest`, which clients of Ollama put behind names, is no part of one that has none. */
+  meant(name: string): string;
   /** Whether the name has a target now, other than the built-in one that stands in for others. */
   has(name: string): boolean;
   /** Sets the list of models that a provider without one in the file reports. False: it is known already. */
@@ -115,6 +117,7 @@ export function createRouting(options: RoutingOptions): Routing {
     model: (name, allowed) => names.listing.model(name, allowed),
     unknown: (name, allowed) => unknownName(name, allowed, names),
     providers: () => providers.all,
+    meant: (name) => meantName(name, names),
     has: (name) => names.catalog.has(name),
     setDiscovered(provider, list) {
       const known = discovered.get(provider);

@@ -5,7 +5,8 @@ import { CancellationSource } from '../cancellation.ts';
 import type { Clock } from '../clock.ts';
 import type { GatewayError } from '../errors.ts';
 import { ClientGone, type SiteExchange } from '../gateway/exchange.ts';
-import { protocolOfClient } from '../protocols/registry.ts';
+import { isLoopback } from '../loopback.ts';
+import { protocolOfAnyClient, protocolOfClient } from '../protocols/registry.ts';
 import type { Connections, OpenRequest } from './connections.ts';
 import { readBody } from './request-body.ts';
 import { ClientResponse } from './respond.ts';
@@ -22,8 +23,17 @@ interface ClientRequestOptions {
   arrivedInTime: boolean;
   /** Its `expect` header is another than `100-continue`. */
   unexpected: boolean;
+  /** Protocols of clients without keys are served. */
+  keyless: boolean;
   /** The first bytes behind a request for a WebSocket; undefined: it asks for none. */
   upgradeHead: Buffer | undefined;
+}
+
+/** Headers that proxies add. */
+const FORWARDED = ['forwarded', 'via', 'x-forwarded-for', 'x-forwarded-host', 'x-real-ip'];
+
+function isForwarded(headers: IncomingMessage['headers']): boolean {
+  return FORWARDED.some((name) => headers[name] !== undefined);
 }
 
 const ignore = (): void => undefined;
@@ -44,6 +54,7 @@ export class ClientRequest implements SiteExchange, OpenRequest {
   readonly #request: IncomingMessage;
   readonly #connections: Connections;
   readonly #maxBody: number;
+  readonly #keyless: boolean;
   #over = false;
   #afterwards: () => void = ignore;
 
@@ -61,6 +72,7 @@ export class ClientRequest implements SiteExchange, OpenRequest {
     this.#request = request;
     this.#connections = options.connections;
     this.#maxBody = options.maxBody;
+    this.#keyless = options.keyless;
     options.connections.begin(this);
     response.on('error', ignore);
     response.on('close', () => this.closed());
@@ -94,12 +106,18 @@ export class ClientRequest implements SiteExchange, OpenRequest {
     return this.#request.socket.remoteAddress ?? '';
   }
 
+  /** Its connection comes from this machine, and no proxy says that it passes on what came from elsewhere. */
+  get isLocal(): boolean {
+    return isLoopback(this.remoteAddress.replace(/^::ffff:/, '')) && !isForwarded(this.headers);
+  }
+
   get isGone(): boolean {
     return this.response.destroyed;
   }
 
   fail(error: GatewayError): void {
-    this.sink.fail(error, protocolOfClient(this.path, this.headers));
+    const find = this.#keyless ? protocolOfAnyClient : protocolOfClient;
+    this.sink.fail(error, find(this.path, this.headers));
   }
 
   readBody(most = this.#maxBody): Buffer | Promise<Buffer> {

@@ -16,10 +16,14 @@ interface Asked {
 }
 
 /** Marks the answer to an allowed origin as readable there. True: it was the question before a request, and is answered. */
-export function meetsOrigin({ headers, method, path, sink }: Asked, origins: readonly string[]): boolean {
+export function meetsOrigin(
+  { headers, method, path, sink }: Asked,
+  origins: readonly string[],
+  keyless: boolean,
+): boolean {
   const { origin } = headers;
   if (typeof origin !== 'string' || !origins.includes(origin)) return false;
-  const methods = modelMethods(path);
+  const methods = modelMethods(path, keyless);
   if (methods === undefined) return false;
   sink.allowOrigin(origin);
   if (method !== 'OPTIONS' || headers['access-control-request-method'] === undefined) return false;

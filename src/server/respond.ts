@@ -5,7 +5,7 @@ import type { Clock } from '../clock.ts';
 import { FINAL, type GatewayError } from '../errors.ts';
 import type { HeaderList, Sink } from '../gateway/exchange.ts';
 import { withoutKeys } from '../ids.ts';
-import type { Protocol } from '../protocols/interface/protocol.ts';
+import type { ClientProtocol } from '../protocols/interface/protocol.ts';
 import type { StreamNotices } from '../protocols/interface/stream.ts';
 import { endInWriteBatch, joinWriteBatch } from '../write-batch.ts';
 import { originHeaders } from './cross-origin.ts';
@@ -18,7 +18,7 @@ const SHORT_WAIT_S = 60;
 
 interface ResponseWriter extends Sink {
   /** Reports the error to the client: by a status, or by its protocol's error event if the head was written. */
-  fail(error: GatewayError, protocol: Protocol): void;
+  fail(error: GatewayError, protocol: ClientProtocol): void;
 }
 
 /** A class, since a literal with a getter gets a new hidden class for each request. */
@@ -113,7 +113,7 @@ export class ClientResponse implements ResponseWriter {
     } else this.#response.write(last, encodingOf(last), cut);
   }
 
-  fail(error: GatewayError, protocol: Protocol): void {
+  fail(error: GatewayError, protocol: ClientProtocol): void {
     if (this.#ended) return;
     this.#cancelKeepAlive?.();
     if (this.#response.headersSent) {
@@ -213,20 +213,13 @@ function bufferOf(bytes: Buffer | string): Buffer {
   return typeof bytes === 'string' ? Buffer.from(bytes) : bytes;
 }
 
-const STREAM_HEADERS = [
-  'content-type',
-  'text/event-stream; charset=utf-8',
-  'cache-control',
-  'no-cache',
-  'x-accel-buffering',
-  'no',
-] as const;
+const STREAM_HEADERS = ['cache-control', 'no-cache', 'x-accel-buffering', 'no'] as const;
 
 /** What a provider may ask clients to wait; one that says a day means "much later". */
 const LONGEST_WAIT_S = 3600;
 
 /** Of an error answer, flat. */
-export function errorHeaders(error: GatewayError, protocol: Protocol, clock: Clock): HeaderList {
+export function errorHeaders(error: GatewayError, protocol: ClientProtocol, clock: Clock): HeaderList {
   const { options, status } = error;
   const headers: HeaderList = [];
   const { retryAfter, allow, admission } = options;

@@ -8,10 +8,10 @@ import { inferOnce } from '../gateway/idempotency.ts';
 import { inferOrInstead } from '../gateway/inbound/instead.ts';
 import type { Arrival } from '../gateway/inbound/read-request.ts';
 import { infer } from '../gateway/inference.ts';
-import type { Protocol } from '../protocols/interface/protocol.ts';
+import type { ClientProtocol } from '../protocols/interface/protocol.ts';
 import { pathReader, servedPath, type Endpoint, type PathValues } from '../protocols/interface/endpoint.ts';
-import { allProtocols } from '../protocols/registry.ts';
-import { health, metrics, probe, listModels, showModel, showUsage } from './routes.ts';
+import { clientProtocols } from '../protocols/registry.ts';
+import { health, metrics, probe, listModels, showModel, showUsage, tell } from './routes.ts';
 import { showScreenUsage, type ScreenUsage } from './native-routes.ts';
 import { removeStored, showStored } from './stored-routes.ts';
 import { isIP } from 'node:net';
@@ -20,7 +20,7 @@ import { percentDecoded } from '../percent.ts';
 
 /** An endpoint of a protocol, with the values that stand in the path. */
 type EndpointRoute<E extends Endpoint = Endpoint> = E extends Endpoint
-  ? { name: E['does']; protocol: Protocol; endpoint: E; values: PathValues }
+  ? { name: E['does']; protocol: ClientProtocol; endpoint: E; values: PathValues }
   : never;
 
 export type Route =
@@ -39,7 +39,7 @@ const METRICS_PATH = '/metrics';
 
 export const HEALTH = '/health';
 
-const ROWS = allProtocols.flatMap((protocol) =>
+const ROWS = clientProtocols.flatMap((protocol) =>
   protocol.client.endpoints.map((endpoint) => ({ protocol, endpoint, path: servedPath(endpoint) })),
 );
 
@@ -49,7 +49,7 @@ const PATHS: ReadonlyMap<string, Methods> = new Map([
   ),
   ['/v1/models', reads({ name: 'models' })],
   ['/v1/usage', reads({ name: 'usage' })],
-  ...allProtocols.flatMap(({ client: { screen } }) =>
+  ...clientProtocols.flatMap(({ client: { screen } }) =>
     screen?.usage === undefined
       ? []
       : [[screen.usage.path, reads({ name: 'screen_usage', usage: screen.usage })] as const],
@@ -64,6 +64,11 @@ const PATTERNS = pathsOf(ROWS.filter(({ path }) => path.includes('{'))).map(([pa
   read: pathReader(path),
   rows,
 }));
+
+/** Of protocols whose clients send no keys. */
+const KEYLESS: ReadonlySet<string> = new Set(
+  ROWS.filter(({ protocol }) => protocol.client.isKeyless).map(({ path }) => path),
+);
 
 type EndpointRow = (typeof ROWS)[number];
 
@@ -104,13 +109,20 @@ export interface Asked {
   upgrade: string | undefined;
   /** `GET /metrics` exists. */
   metrics: boolean;
+  /** Paths of clients without keys exist. */
+  keyless: boolean;
 }
 
 /**
  * Throws GatewayError 404, 405 or 426 with a hint at what was meant. `origin`: the URL at which this client reaches the gateway.
  */
-export function route({ method, path, upgrade, metrics }: Asked, origin: () => string, site?: Site): Route {
-  const known = path === METRICS_PATH && !metrics ? undefined : methodsAt(path);
+export function route(
+  { method, path, upgrade, metrics, keyless }: Asked,
+  origin: () => string,
+  site?: Site,
+): Route {
+  const isOff = (path === METRICS_PATH && !metrics) || (!keyless && KEYLESS.has(path));
+  const known = isOff ? undefined : methodsAt(path);
   if (known === undefined && site?.serves(path) === true) return { name: 'site' };
   if (known === undefined) throw new GatewayError('not_found', unknownPath(path, origin()));
   const found = known.get(method);
@@ -134,8 +146,8 @@ function methodsAt(path: string): Methods | undefined {
 const BESIDE_MODELS: ReadonlySet<Route['name']> = new Set(['health', 'metrics', 'probe', 'site']);
 
 /** The methods of a path of models; undefined: it is another path. */
-export function modelMethods(path: string): readonly string[] | undefined {
-  const known = methodsAt(path);
+export function modelMethods(path: string, keyless: boolean): readonly string[] | undefined {
+  const known = !keyless && KEYLESS.has(path) ? undefined : methodsAt(path);
   if (known === undefined) return undefined;
   const isOther = [...known.values()].some(({ name }) => BESIDE_MODELS.has(name));
   return isOther ? undefined : [...known.keys()];
@@ -162,6 +174,10 @@ export function answer(
     case 'count':
       if (deps.recording === undefined) return countTokens(route, exchange, deps);
       return deps.recording.watch(route, exchange, (watched) => countTokens(route, watched, deps));
+    case 'tell':
+      return tell(route, exchange, deps);
+    case 'refuse':
+      throw new GatewayError('not_found', route.endpoint.why);
     case 'models':
       return listModels(exchange, deps);
     case 'usage':

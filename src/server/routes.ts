@@ -1,5 +1,6 @@
 // What answers beside the endpoints of protocols: signs of life, which need no key (for supervisors, for Prometheus, and for clients that
 // check whether a server is there), and the names of models that a key may use.
+import { isObject, type JsonObject } from '../canonical/json.ts';
 import { authenticate, databaseAway } from '../accounts/access.ts';
 import { hourlyGrant } from '../accounts/limits-report.ts';
 import { limitJson } from '../accounts/limits-json.ts';
@@ -7,8 +8,11 @@ import { tierNamed } from '../accounts/terms.ts';
 import { readUsage } from '../accounts/usage-report.ts';
 import { HOUR_MS } from '../clock.ts';
 import { GatewayError } from '../errors.ts';
+import { askingKey } from '../gateway/inbound/asking-key.ts';
 import type { Exchange, GatewayDeps, HeaderList } from '../gateway/exchange.ts';
 import { withoutKeys } from '../ids.ts';
+import type { KnownModel, Told } from '../protocols/interface/endpoint.ts';
+import type { ClientProtocol } from '../protocols/interface/protocol.ts';
 import {
   encodeModel,
   encodeModelList,
@@ -50,6 +54,62 @@ export async function showModel(exchange: Exchange, deps: GatewayDeps, id: strin
 }
 
 const USAGE_WINDOW_MS = 24 * HOUR_MS;
+
+interface Telling {
+  protocol: ClientProtocol;
+  endpoint: Told;
+}
+
+export async function tell(
+  { protocol, endpoint }: Telling,
+  exchange: Exchange,
+  deps: GatewayDeps,
+): Promise<void> {
+  const key = await askingKey({ protocol, endpoint }, exchange, deps);
+  const name = endpoint.modelIn?.(await objectIn(exchange));
+  await deps.discovered;
+  const models =
+    name === undefined ? deps.routing.models(key.models) : [await modelOf(name, key.models, deps)];
+  const body = endpoint.tell(models.map(known));
+  exchange.sink.send(200, JSON_TYPE, withoutKeys(JSON.stringify(body)));
+}
+
+/** Characters of a body that names one model. */
+const LONGEST_QUESTION = 65_536;
+
+async function objectIn(exchange: Exchange): Promise<JsonObject> {
+  const text = (await exchange.readBody()).toString();
+  const value: unknown = text.length > LONGEST_QUESTION ? undefined : parsed(text);
+  if (isObject(value)) return value;
+  throw new GatewayError('invalid_request', 'the body must be a JSON object that names a model');
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+async function modelOf(
+  name: string,
+  allowed: readonly string[] | null,
+  { learn, routing }: GatewayDeps,
+): Promise<ModelEntry> {
+  const meant = routing.meant(name);
+  await learn(meant);
+  const entry = routing.model(meant, allowed);
+  if (entry !== undefined) return entry;
+  throw routing.unknown(name, allowed);
+}
+
+function known(entry: ModelEntry): KnownModel {
+  const { name, targets, embeddings, vision, tools, thinking, contextWindow, maxOutput } = entry;
+  const { completes } = entry;
+  const owner = targets[0]?.provider.name ?? 'gateway';
+  return { name, owner, embeddings, vision, tools, thinking, completes, contextWindow, maxOutput };
+}
 
 /** The limits of the key's account, and its usage of the last day: of no other. */
 export async function showUsage(exchange: Exchange, deps: GatewayDeps): Promise<void> {

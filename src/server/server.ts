@@ -160,6 +160,7 @@ function createHandler(shared: Shared): Handle {
       closing,
       arrivedInTime: !deps.inFlightLimit.closed,
       unexpected,
+      keyless: deps.current.config.ollama !== null,
       upgradeHead,
     });
     if (arrived.push(request) === 1) setImmediate(serveArrived);
@@ -176,14 +177,15 @@ async function serve(request: ClientRequest, isOwnHost: HostCheck, shared: Share
       );
     }
     const { origins } = deps.current.config.listen;
-    if (origins.length > 0 && meetsOrigin(request, origins)) return;
+    const keyless = deps.current.config.ollama !== null;
+    if (origins.length > 0 && meetsOrigin(request, origins, keyless)) return;
     if (request.unexpected) {
       const message = 'this expectation is not met here; send expect: 100-continue, or none';
       throw new GatewayError('invalid_request', message, { status: 417 });
     }
     const origin = (): string => `http://${hostOf(request.rawHeaders) ?? ''}`;
     const { method, path, headers } = request;
-    const asked = { method, path, upgrade: headers.upgrade, metrics: deps.metrics !== undefined };
+    const asked = { method, path, upgrade: headers.upgrade, metrics: deps.metrics !== undefined, keyless };
     const found = route(asked, origin, site);
     if (found.name === 'site') await site?.answer(request);
     else if (found.name === 'converse') await openSocket(found, request, shared);

@@ -6,14 +6,15 @@ import type { Exchange, GatewayDeps, HeaderList } from '../gateway/exchange.ts';
 import { deleteStored, findStored } from '../gateway/inbound/stored-references.ts';
 import { deleteAtProvider } from '../gateway/outbound/delete-answer.ts';
 import type { PathValues, StoredDelete, StoredShow } from '../protocols/interface/endpoint.ts';
-import type { Protocol } from '../protocols/interface/protocol.ts';
+import type { ClientProtocol } from '../protocols/interface/protocol.ts';
+import { allProtocols } from '../protocols/registry.ts';
 
 const JSON_TYPE: HeaderList = ['content-type', 'application/json'];
 
 const LARGE_TEXT = 1024 * 1024;
 
 interface StoredRoute<E> {
-  protocol: Protocol;
+  protocol: ClientProtocol;
   endpoint: E;
   values: PathValues;
 }
@@ -37,14 +38,15 @@ export async function removeStored(
   exchange: Exchange,
   deps: GatewayDeps,
 ): Promise<void> {
-  const { protocol, endpoint } = route;
+  const { endpoint } = route;
   const { stored } = endpoint;
   const { id, text, accountId } = await find(route, exchange, deps);
   const places = stored.placesOf(id, text);
   if (places === undefined) throw stored.notFound(id);
   const { ids, keptAt } = places;
   const provider = deps.routing.providers().find(({ name }) => name === keptAt?.provider);
-  if (keptAt !== undefined && provider !== undefined) {
+  const protocol = allProtocols.find(({ name }) => name === route.protocol.name);
+  if (keptAt !== undefined && provider !== undefined && protocol !== undefined) {
     const { cancellation } = exchange;
     await deleteAtProvider({ id: keptAt.id, protocol, provider, cancellation }, deps.client);
   }
@@ -65,7 +67,7 @@ async function find(
   deps: GatewayDeps,
 ): Promise<{ id: string; text: string; accountId: number }> {
   const { id = '' } = values;
-  const asked = { headers, endpoint: protocol.name, keyHeaders: protocol.client.keyHeaders };
+  const asked = { headers, endpoint: protocol.permission, keyHeaders: protocol.client.keyHeaders };
   const { accountId } = await authenticate(asked, deps.store, deps.clock.now());
   const text = await findStored(id, accountId, deps);
   if (text === undefined) throw endpoint.stored.notFound(id);

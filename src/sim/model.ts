@@ -249,10 +249,8 @@ export function wordsOf(text: string): string[] {
 
 type CallableTool = FunctionTool | CustomTool;
 
-const ID_PREFIX = { chat: 'call_', messages: 'toolu_', responses: 'call_' } as const satisfies Record<
-  GenerationRequest['protocol'],
-  string
->;
+/** Those of other protocols begin with `call_`. */
+const ID_PREFIX: Partial<Record<GenerationRequest['protocol'], string>> = { messages: 'toolu_' };
 
 function toolCallsFor(request: GenerationRequest, prompt: Prompt): ToolCallPart[] {
   const chosen = chooseTools(request, prompt);
@@ -331,5 +329,5 @@ function toolCallOf(
 /** Unique within a conversation, because its number of messages grows; the same request gets the same id. */
 function idOf(name: string, index: number, request: GenerationRequest): string {
   const digest = createHash('sha256').update(`${request.messages.length} ${index} ${name}`).digest('hex');
-  return ID_PREFIX[request.protocol] + digest.slice(0, 24);
+  return (ID_PREFIX[request.protocol] ?? 'call_') + digest.slice(0, 24);
 }

@@ -30,7 +30,7 @@ export interface Exchange {
 type Speaking = Exclude<Behaviour, { kind: 'fail' | 'silent' }>;
 
 const ID_PREFIX = { chat: 'chatcmpl-', messages: 'msg_', responses: 'resp_' } as const satisfies Record<
-  GenerationRequest['protocol'],
+  Protocol['name'],
   string
 >;
 
@@ -40,13 +40,18 @@ export async function respond(request: GenerationRequest, exchange: Exchange): P
   rejectServerState(request);
   if (behaviour.kind === 'fail') throw behaviour.error;
   if (behaviour.kind === 'silent') return;
+  const startedAt = exchange.clock.monotonic();
   const created = Math.floor(exchange.clock.now() / 1000);
-  const identity: ReplyIdentity = { id: ID_PREFIX[request.protocol] + exchange.ids.random(24), created };
+  const identity: ReplyIdentity = {
+    id: ID_PREFIX[exchange.protocol.name] + exchange.ids.random(24),
+    created,
+  };
   const reply = replyOf(request, behaviour, identity);
   const context: ReplyContext = {
     ids: exchange.ids,
     created,
     now: () => exchange.clock.now(),
+    elapsed: () => exchange.clock.monotonic() - startedAt,
     request,
     estimateInput: () => inputTokens(request),
     // Its answers say that they are stored: the gateway in front of it stores them.

@@ -76,7 +76,8 @@ export type AttemptHead = z.infer<typeof Attempt>;
 const Exchange = z.object({
   request: text,
   at: text,
-  protocol,
+  /** The client's. */
+  protocol: z.enum([...PROTOCOL_NAMES, 'ollama']),
   path: text,
   model: z.nullable(text),
   stream: z.nullable(z.boolean()),

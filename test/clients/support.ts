@@ -73,6 +73,7 @@ export function scriptOf(speaks: ProtocolName, { parts, stop }: Answer, stream: 
     created: 1_700_000_000,
     now: () => 1_700_000_000_000,
     request: { includeUsage: true },
+    elapsed: () => 0,
     estimateInput: () => 7,
   };
   const { client } = protocols[speaks];

@@ -25,7 +25,7 @@ const FAULTS: Record<string, [text: string, ...lines: string[]]> = {
   ],
   'a key that has no effect yet': [
     `${SIM}workers: 2\n`,
-    'gateway.yaml:3 workers: is not a known key; known: listen, database, providers, routes, tiers, default_tier, unknown_price, brakes, alerts, strict, explain_misses, usage, responses, limits, maintenance, admin, sign_in, claude, metrics, otlp',
+    'gateway.yaml:3 workers: is not a known key; known: listen, database, providers, routes, tiers, default_tier, unknown_price, brakes, alerts, strict, explain_misses, usage, responses, limits, maintenance, admin, sign_in, claude, ollama, metrics, otlp',
   ],
   'a collector without a scheme': [
     `${SIM}otlp: 127.0.0.1:4318\n`,
@@ -271,7 +271,7 @@ const FAULTS: Record<string, [text: string, ...lines: string[]]> = {
   ],
   'a prototype': [
     `${SIM}__proto__: { strict: true }\n`,
-    'gateway.yaml:3 __proto__: is not a known key; known: listen, database, providers, routes, tiers, default_tier, unknown_price, brakes, alerts, strict, explain_misses, usage, responses, limits, maintenance, admin, sign_in, claude, metrics, otlp',
+    'gateway.yaml:3 __proto__: is not a known key; known: listen, database, providers, routes, tiers, default_tier, unknown_price, brakes, alerts, strict, explain_misses, usage, responses, limits, maintenance, admin, sign_in, claude, ollama, metrics, otlp',
   ],
   'two documents': [
     `${SIM}---\na: 1\n`,

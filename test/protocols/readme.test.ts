@@ -6,6 +6,7 @@ import { FLAG_NAMES, readFlag } from '../../src/config/schema/flags.ts';
 import { CHAT_FIELDS } from '../../src/protocols/chat/fields.ts';
 import { MESSAGES_FIELDS } from '../../src/protocols/messages/fields.ts';
 
+import { OLLAMA_FIELDS } from '../../src/protocols/ollama/fields.ts';
 import { RESPONSES_FIELDS } from '../../src/protocols/responses/fields.ts';
 import type { LedgerRow } from '../../src/protocols/shared/ledger.ts';
 
@@ -37,6 +38,7 @@ describe('the field ledger', () => {
   it.each([
     ['### Chat clients, towards a messages provider', fates(CHAT_FIELDS)],
     ['### Messages clients, towards a chat provider', fates(MESSAGES_FIELDS)],
+    ["### Ollama's clients, towards every provider", fates(OLLAMA_FIELDS)],
   ])('says under "%s" what the code does', (heading, ledger) => {
     expect(rowsUnder(heading).map(([field, fate]) => [field, fate])).toEqual(ledger);
   });

@@ -100,6 +100,7 @@ export function config(
     metrics: null,
     otlp: null,
     warnings: [],
+    ollama: null,
   };
 }
 

@@ -33,7 +33,7 @@ export function context(client: ProtocolName, over: Partial<GenerationRequest> =
     native: [],
     ...over,
   };
-  return { ids, created: 1_700_000_000, now: () => NOW, request, estimateInput: () => 7 };
+  return { ids, created: 1_700_000_000, now: () => NOW, request, elapsed: () => 0, estimateInput: () => 7 };
 }
 
 export function mover(client: ProtocolName, provider: ProtocolName, restore = NOTHING): FrameWriter {

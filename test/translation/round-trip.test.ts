@@ -195,7 +195,7 @@ function expectSame({ before, after, warnings }: Crossed): void {
 function expectRoundTrip(request: GenerationRequest, to: ProtocolName, traits: Traits): Warning[] {
   const there = cross(request, to, traits);
   expectSame(there);
-  const back = cross(there.after, request.protocol, traits);
+  const back = cross(there.after, request.protocol as ProtocolName, traits);
   expectSame(back);
   return there.warnings;
 }

@@ -124,7 +124,10 @@ function createSubscriber(
     });
   }
 
-  sink.open(safeHeaders(), { keepAlive: () => ': keep-alive\n\n', fail: () => '' });
+  sink.open(['content-type', 'text/event-stream; charset=utf-8', ...safeHeaders()], {
+    keepAlive: () => ': keep-alive\n\n',
+    fail: () => '',
+  });
   cancellation.subscribe(leave);
   checkLater();
   write(RETRY);

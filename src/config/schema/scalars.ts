@@ -183,6 +183,13 @@ export const UPSTREAM = text(
   /^[^\p{Cc}]{1,512}$/u,
 );
 /** The tier without a limit. */
+/** As `gateway keys create` takes it. */
+export const ACCOUNT = text(
+  'is not the name of an account',
+  'write 1 to 128 visible characters, without a space at either end',
+  /^(?! )[^\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]{1,128}(?<! )$/u,
+);
+
 export const UNLIMITED = 'unlimited';
 /** load.ts checks that the tier exists. */
 export const TIER: Rule<string> = {

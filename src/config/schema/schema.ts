@@ -10,6 +10,7 @@ import { suggest } from '../did-you-mean.ts';
 import type { Rule } from './scalars.ts';
 import { COST, readTier } from './tier.ts';
 import {
+  ACCOUNT,
   API_KEY,
   AUTO_OR_TRUTH,
   choice,
@@ -344,6 +345,7 @@ const file = mapping({
   admin: may(TRUTH),
   sign_in: maybe(signIn),
   claude: maybe(mapping({ settings: may(FILE) })),
+  ollama: maybe(mapping({ account: must(ACCOUNT) }, 'is not a mapping; write { account: NAME }')),
   metrics: maybe(metrics),
   otlp: may(COLLECTOR),
 });

@@ -15,7 +15,7 @@ import {
   type Relayed,
   type TokenCount,
 } from '../../protocols/interface/endpoint.ts';
-import type { Protocol } from '../../protocols/interface/protocol.ts';
+import type { ClientProtocol } from '../../protocols/interface/protocol.ts';
 import { outputLimit } from '../../protocols/shared/hints.ts';
 import { plural } from '../../plural.ts';
 
@@ -24,7 +24,7 @@ type BodyEndpoint = Generation | Relayed | TokenCount;
 
 /** Where a request arrived. */
 export interface Arrival {
-  protocol: Protocol;
+  protocol: ClientProtocol;
   endpoint: BodyEndpoint;
   /** What stands in its path. */
   values: PathValues;
@@ -32,7 +32,7 @@ export interface Arrival {
 
 /** The permission that a key needs at it. */
 export function permissionAt({ protocol, endpoint }: Arrival): Permission {
-  return (endpoint.does === 'relay' ? endpoint.permission : undefined) ?? protocol.name;
+  return endpoint.permission ?? protocol.permission;
 }
 
 /** What rows of usage name. */
@@ -41,13 +41,13 @@ export function recordedAt({ protocol, endpoint }: Arrival): EndpointName {
 }
 
 /** At the protocol's own path. */
-export function ownArrival(protocol: Protocol): Arrival {
+export function ownArrival(protocol: ClientProtocol): Arrival {
   return { protocol, endpoint: protocol.client.endpoints[0], values: {} };
 }
 
 /** A request that was read. */
 export class Inbound {
-  readonly protocol: Protocol;
+  readonly protocol: ClientProtocol;
   readonly endpoint: BodyEndpoint;
   readonly values: PathValues;
   readonly bytes: Buffer;
@@ -61,6 +61,9 @@ export class Inbound {
   readonly usageAsked: boolean;
   /** The client wants its answer to be stored. */
   readonly storing: boolean;
+  /** Nothing is asked of the model but that it is there. */
+  readonly readyAnswer: Envelope['readyAnswer'];
+  readonly #outputLimit: number | undefined;
   #value: JsonObject | undefined;
   #request: GenerationRequest | undefined;
   #asked: ReplyOptions | undefined;
@@ -68,7 +71,7 @@ export class Inbound {
 
   constructor(
     { protocol, endpoint, values }: Arrival,
-    { model, stream, needs, kept }: Envelope,
+    { model, stream, needs, kept, outputLimit: limit, readyAnswer }: Envelope,
     body: { bytes: Buffer; members: Members; value: JsonObject },
   ) {
     this.protocol = protocol;
@@ -78,6 +81,8 @@ export class Inbound {
     this.stream = stream;
     this.needs = needs;
     this.kept = kept;
+    this.readyAnswer = readyAnswer;
+    this.#outputLimit = limit;
     this.bytes = body.bytes;
     this.members = body.members;
     this.#value = body.value;
@@ -106,7 +111,7 @@ export class Inbound {
 
   /** The most output tokens that the client wants. */
   outputLimit(): number | undefined {
-    return outputLimit(this.value);
+    return this.#outputLimit ?? outputLimit(this.value);
   }
 
   /** Frees the parsed body, which else stays in memory as long as the stream. If it is needed again, it is made again. */
@@ -143,13 +148,26 @@ export function readRequest(arrival: Arrival, bytes: Buffer, maxValues = Infinit
       param: twice,
     });
   }
-  const { endpoint, values } = arrival;
+  const { protocol, values } = arrival;
+  const endpoint = servingEndpoint(arrival.endpoint, value);
   const envelope = endpoint.readEnvelope(value, values);
-  if (envelope.stream && endpoint.does === 'relay' && endpoint.createClassifier === undefined) {
+  if (envelope.stream && endpoint.does === 'relay' && !canStream(endpoint)) {
     const message = `stream: ${servedPath(endpoint)} answers whole; leave it out`;
     throw new GatewayError('invalid_request', message, { param: 'stream' });
   }
-  return new Inbound(arrival, envelope, { bytes, members, value });
+  return new Inbound({ protocol, endpoint, values }, envelope, { bytes, members, value });
+}
+
+/** Mostly that at which it arrived. */
+function servingEndpoint(endpoint: BodyEndpoint, value: JsonObject): BodyEndpoint {
+  return (endpoint.does === 'generate' ? endpoint.elsewhere?.(value) : undefined) ?? endpoint;
+}
+
+function canStream(endpoint: Relayed): boolean {
+  const { carrier } = endpoint;
+  return carrier === undefined
+    ? endpoint.createClassifier !== undefined
+    : carrier.createStreamDecoder !== undefined;
 }
 
 function parse(text: string): JsonObject {

@@ -4,7 +4,6 @@ import type { Cancellation } from '../../cancellation.ts';
 import type { Clock } from '../../clock.ts';
 import type { Identity } from '../../conversations/identity.ts';
 import { GatewayError } from '../../errors.ts';
-import type { ProtocolName } from '../../canonical/request.ts';
 import { servedPath, type Relayed, type ServedAt } from '../../protocols/interface/endpoint.ts';
 import { protocolFor, type Target } from '../../routing/catalog.ts';
 import type { RoutingQuery, Resolution } from '../../routing/resolve.ts';
@@ -16,6 +15,8 @@ import { type StoredReferences, resolveReferences } from './stored-references.ts
 /** Who asks, beside the body. */
 export interface Asking {
   key: Pick<Key, 'models' | 'accountId'>;
+  /** The name that is meant, if it is not as the client wrote it. */
+  model?: string;
   /** The client's headers ask for the long context window. */
   longContext?: boolean;
   /** The conversation of the request, and the agent within it; undefined: routing does not depend on it. */
@@ -40,10 +41,10 @@ class InboundQuery implements RoutingQuery {
   #identity: Identity | undefined;
   #openToolTurn: boolean | undefined;
 
-  constructor(inbound: Inbound, { key, longContext = false, identify }: Asking) {
+  constructor(inbound: Inbound, { key, model = inbound.model, longContext = false, identify }: Asking) {
     this.longContext = longContext;
-    this.protocol = inbound.protocol.name;
-    this.model = inbound.model;
+    this.protocol = inbound.protocol.spoken;
+    this.model = model;
     this.needs = inbound.needs;
     this.allowed = key.models;
     this.accountId = key.accountId;
@@ -76,7 +77,7 @@ function relayedTo(
   allowed: Key['models'],
 ): Resolution {
   if (endpoint.does !== 'relay') return resolution;
-  const has = (target: Target): boolean => isServedAt(target, protocol.name, endpoint);
+  const has = (target: Target): boolean => isServedAt(target, protocol.spoken, endpoint);
   const served = resolution.targets.filter(has);
   const [first] = served;
   const targets = endpoint.at?.oneModel ? served.filter((target) => target.model === first?.model) : served;
@@ -94,10 +95,11 @@ function relayedTo(
 
 /** Whether one of them has the endpoint of a relayed request. */
 export function isServed(targets: readonly Target[], { protocol, endpoint }: Inbound): boolean {
-  return endpoint.does !== 'relay' || targets.some((target) => isServedAt(target, protocol.name, endpoint));
+  return endpoint.does !== 'relay' || targets.some((target) => isServedAt(target, protocol.spoken, endpoint));
 }
 
-function isServedAt(target: Target, name: ProtocolName, { at }: Relayed): boolean {
+function isServedAt(target: Target, client: RoutingQuery['protocol'], { at, carrier }: Relayed): boolean {
+  const name = carrier?.protocol ?? client;
   if (protocolFor(target, name) !== name || target.provider.source === 'builtin') return false;
   return at === undefined || at.pathOf(target.traits) !== undefined;
 }

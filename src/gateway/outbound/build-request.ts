@@ -1,16 +1,17 @@
 // Builds the request for one target: the client's bytes with the model's name spliced in, or the translated request. Pure.
 import { repairHistory } from '../../canonical/history.ts';
 import type { ThinkingCut } from '../../canonical/thinking-signature.ts';
-import type { ProtocolName, GenerationRequest, Warning } from '../../canonical/request.ts';
+import { type ProtocolName, type GenerationRequest, type Warning } from '../../canonical/request.ts';
 import type { ProviderConfig } from '../../config/config.ts';
 import { refusesSomething } from '../../canonical/traits.ts';
 import { GatewayError } from '../../errors.ts';
 import type { ClientSide, Protocol } from '../../protocols/interface/protocol.ts';
 import type { ForwardedHeaders } from '../../protocols/interface/outline.ts';
-import type { Relayed } from '../../protocols/interface/endpoint.ts';
+import { servedPath, type Carrier, type Relayed } from '../../protocols/interface/endpoint.ts';
 import type { PauseTurn } from '../../protocols/interface/features.ts';
 import type { ReverseMapping } from '../../canonical/reverse-mapping.ts';
 import { protocols } from '../../protocols/registry.ts';
+import { carriedBy } from '../../protocols/shared/relay/carried.ts';
 import { fitBody } from '../../protocols/shared/relay/fit.ts';
 import type { Lessons } from '../../routing/state/lessons.ts';
 import type { KeyUse } from '../../routing/state/provider-keys.ts';
@@ -79,8 +80,10 @@ export function buildRequest(
   room?: number,
 ): BuiltRequest {
   const { protocol: own, endpoint, kept, needs } = given;
+  if (endpoint.does === 'relay' && endpoint.carrier !== undefined)
+    return buildCarried(given, target, endpoint, endpoint.carrier, options);
   const mayCross = endpoint.does === 'generate' && kept === undefined;
-  const name = protocolFor(target, own.name, mayCross ? needs : undefined);
+  const name = protocolFor(target, own.spoken, mayCross ? needs : undefined);
   const protocol = protocols[name];
   const crossing = name !== given.protocol.name;
   if (!crossing) return buildRelay(given, target, protocol, options);
@@ -125,6 +128,33 @@ export function buildRequest(
     restore,
     steps: mayNeedSteps(target, inbound) ? eventSteps(inbound, restore, crossing) : undefined,
     pausing,
+  };
+}
+
+/** For an endpoint that providers have in the form of another protocol. */
+function buildCarried(
+  given: Inbound,
+  target: Target,
+  endpoint: Relayed,
+  carrier: Carrier,
+  { strict }: BuildOptions,
+): BuiltRequest {
+  const { protocol: name } = carrier;
+  const { client } = given.protocol;
+  const { body, left } = carrier.encode(given.value, target);
+  const detail = `${servedPath(endpoint)} has no such member at providers`;
+  const warnings = left.map((path): Warning => ({ effect: 'dropped', field: { path }, detail }));
+  if (strict) refuseLosses(warnings, client, target);
+  return {
+    target,
+    protocol: carriedBy(protocols[name], carrier, endpoint),
+    url: urlOf(target, name, endpoint),
+    headers: translationHeaders(target, name, given.stream),
+    bytes: requestBytes(body, given.bytes.length),
+    crossing: true,
+    dropped: pathsOf(warnings, NAMED, client),
+    changed: NOTHING,
+    restore: NO_MAPPING,
   };
 }
 

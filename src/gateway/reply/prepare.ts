@@ -20,7 +20,9 @@ export async function prepare(arrival: Arrival, exchange: Exchange, deps: Gatewa
     const { references } = await route(inbound, { key, memory }, cancellation, deps);
     // Throws for an earlier answer that is not there.
     const request = references === undefined ? inbound : references.translated;
-    const encoder = client.createStreamEncoder(replyContext(inbound, { key }, deps, exchange));
+    const encoder = client.createStreamEncoder(
+      replyContext(inbound, { key, startedAt: deps.clock.monotonic() }, deps, exchange),
+    );
     const events =
       encoder.push({ type: 'start', id: '', model: inbound.model }) +
       encoder.push({ type: 'end', stop: { reason: 'end' }, usage: { input: 0, output: 0 } });

@@ -9,7 +9,7 @@ export type RespondDeps = Pick<GatewayDeps, 'clock' | 'ids' | 'current' | 'items
 /** What encoders of answers need of the request. */
 export function replyContext(
   inbound: Inbound,
-  trace: Pick<Trace, 'key'>,
+  trace: Pick<Trace, 'key' | 'startedAt'>,
   { clock, ids, current, items, log }: RespondDeps,
   { memory }: Pick<Exchange, 'memory'>,
 ): ReplyContext {
@@ -17,6 +17,7 @@ export function replyContext(
     ids,
     created: Math.floor(clock.now() / 1000),
     now: () => clock.now(),
+    elapsed: () => clock.monotonic() - trace.startedAt,
     request: inbound.asked(),
     estimateInput: () => inbound.estimate(),
   };

@@ -16,7 +16,7 @@ import { pump, type FrameWriter } from './pump.ts';
 import { createRelay } from './relay.ts';
 import { frames } from './frames.ts';
 import { replyContext, type RespondDeps } from './reply-context.ts';
-import { addLimits, headerList, responseHeaders } from './response-headers.ts';
+import { addLimits, headerList, responseHeaders, streamHeaders } from './response-headers.ts';
 import { noticesOf } from './silence.ts';
 import { createTranslation, translateAsStream, translateWhole } from './translate.ts';
 
@@ -76,7 +76,7 @@ function write(options: RespondOptions, trace: Trace, deps: RespondDeps): Outcom
   }
   const send = (): void => {
     if (inbound.stream) {
-      exchange.sink.open(addLimits(headers, admission, client), noticesOf(client));
+      exchange.sink.open(streamHeaders(headers, admission, client), noticesOf(client));
       exchange.sink.end(text);
     } else sendWhole(text, headers, options);
   };
@@ -151,7 +151,7 @@ function writeStream(
     return withoutKeys(writer.fail(error, exchange.requestId, deps.clock.now()));
   };
   const { client } = inbound.protocol;
-  exchange.sink.open(addLimits(headers, admission, client), writer);
+  exchange.sink.open(streamHeaders(headers, admission, client), writer);
   const { cutsBrokenStreams: cutsBroken } = client;
   const settle = hold && ((outcome: Outcome) => hold.settle(outcome, trace));
   const ended = pump({ source, writer, errorEvent, cutsBroken, exchange, trace, settle, clock: deps.clock });

@@ -25,6 +25,13 @@ export function responseHeaders(
   return head;
 }
 
+const EVENTS = 'text/event-stream; charset=utf-8';
+
+/** Of a stream: with its type, and with the limits. */
+export function streamHeaders(head: HeaderList, admission: Admitted, client: ClientSide): HeaderList {
+  return addLimits(['content-type', client.streamType ?? EVENTS, ...head], admission, client);
+}
+
 /** What is known of the account's limits when the head goes out: tokens and money that are settled. */
 export function addLimits(head: HeaderList, admission: Admitted, { screen }: ClientSide): HeaderList {
   const { limit, used, held, native } = admission;

@@ -7,7 +7,7 @@ import type { Exchange } from '../exchange.ts';
 import type { Inbound } from '../inbound/read-request.ts';
 import type { Contact, Trace } from '../trace.ts';
 import { replyContext, type RespondDeps } from './reply-context.ts';
-import { addLimits, responseHeaders } from './response-headers.ts';
+import { responseHeaders, streamHeaders } from './response-headers.ts';
 
 /** A stream that was opened before its provider answered, by the encoder that writes the rest of it. */
 export interface OpenedStream {
@@ -56,7 +56,7 @@ export function keepAliveInSilence(
     if (encoder.keepAlive !== undefined) opened = { encoder, context };
     const notices = noticesOf(client, opened?.encoder);
     const head = responseHeaders(trace.contact ?? first, trace, client, admission, clock);
-    exchange.sink.open(addLimits(head, admission, client), notices);
+    exchange.sink.open(streamHeaders(head, admission, client), notices);
     exchange.sink.write(notices.keepAlive());
   });
   return {

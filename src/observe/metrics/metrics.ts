@@ -4,7 +4,7 @@ import type { GatewayError } from '../../errors.ts';
 import type { Clock } from '../../clock.ts';
 import type { Observer } from '../../gateway/trace.ts';
 import { servedPath } from '../../protocols/interface/endpoint.ts';
-import { allProtocols } from '../../protocols/registry.ts';
+import { clientProtocols } from '../../protocols/registry.ts';
 import type { Target } from '../../routing/catalog.ts';
 import type { TargetState } from '../../routing/state/health.ts';
 import type { Routing } from '../../routing/routing.ts';
@@ -39,7 +39,7 @@ interface Refusals {
 }
 
 const ENDPOINTS: ReadonlyMap<string, string> = new Map(
-  allProtocols.map(({ name, client }) => [servedPath(client), name]),
+  clientProtocols.map(({ name, client }) => [servedPath(client.endpoints[0]), name]),
 );
 
 export function createMetrics(options: MetricsOptions): Metrics {

@@ -6,7 +6,7 @@ import { embeddings } from './relayed/embeddings.ts';
 import { readEnvelope } from './request/envelope.ts';
 
 export const endpoints: ClientSide['endpoints'] = [
-  { does: 'generate', method: 'POST', path: outline.path, readEnvelope },
+  { does: 'generate', method: 'POST', path: outline.path, keyless: 'unsigned', readEnvelope },
   completions,
   embeddings,
 ];

@@ -57,4 +57,4 @@ const provider: ProviderSide = {
 
 const relay: Relay = { rewrite, rules: [RELAY_RULES, ORDER_RULES], inspectReply, createClassifier };
 
-export const chat: Protocol = { name: 'chat', client, provider, relay };
+export const chat: Protocol = { name: 'chat', spoken: 'chat', permission: 'chat', client, provider, relay };

@@ -15,7 +15,7 @@ import { fittedBudget, thinkingSwitch } from './request/encode-reasoning.ts';
 import { UNSIGNED } from './request/encode-tools.ts';
 import { BRIDGE, CONTINUE, merge, OPENING } from './request/server-rules.ts';
 import { orderRules } from '../shared/relay/order.ts';
-import { asUsersText } from '../shared/native-text.ts';
+import { asUsersText } from '../shared/texts/native-text.ts';
 import { fitToolId } from '../shared/tools/tool-names.ts';
 
 const EFFORT = ['reasoning_effort'];

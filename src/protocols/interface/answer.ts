@@ -1,6 +1,6 @@
 // What the client's side of a protocol needs to know to write an answer, and what its answers can hold.
 import type { JsonObject } from '../../canonical/json.ts';
-import type { ProtocolName, GenerationRequest } from '../../canonical/request.ts';
+import type { ClientProtocolName, GenerationRequest } from '../../canonical/request.ts';
 import type { Ids } from '../../ids.ts';
 
 /** The parts of a request on which its answer depends. */
@@ -22,6 +22,8 @@ export interface ReplyContext {
   created: number;
   /** Milliseconds since the epoch. */
   now: () => number;
+  /** Milliseconds since the request arrived. */
+  elapsed: () => number;
   request: ReplyOptions;
   /** The gateway's estimate of the input tokens, for a provider that sends no count in time. Computed at most once. */
   estimateInput: () => number;
@@ -39,7 +41,7 @@ export type HiddenTexts = ReadonlyMap<string, string>;
 /** What an answer of this protocol can hold. The rest is left out, and the log reports it. */
 export interface ReplyHolds {
   /** Whose they are. */
-  protocol: ProtocolName;
+  protocol: ClientProtocolName;
   /** Its own kinds of parts, after they were decoded. */
   nativeParts: boolean;
   /** Whether something is left out of what stands beside a call's name and arguments. */

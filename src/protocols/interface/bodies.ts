@@ -15,6 +15,10 @@ export interface Envelope {
   needs: Needs;
   /** The path of a member that names what a provider keeps for everyone with its key: files, containers, threads. */
   kept?: string;
+  /** The most output tokens that the client wants, where the body says it in words of its own. */
+  outputLimit?: number;
+  /** Nothing is asked of the model but that it is there. `now`: milliseconds since the epoch. */
+  readyAnswer?: (now: number) => JsonObject;
 }
 
 export interface EncodedRequest {

@@ -1,14 +1,14 @@
 // The endpoints of a protocol are rows of a table: a method and a path, how the body is read, and what the gateway does with it. The router and the reader of requests know nothing else of them.
 import { asCount, isObject, type JsonObject } from '../../canonical/json.ts';
-import type { Usage } from '../../canonical/reply.ts';
-import type { EndpointName, Permission } from '../../canonical/request.ts';
+import type { Reply, Usage } from '../../canonical/reply.ts';
+import type { EndpointName, Permission, ProtocolName } from '../../canonical/request.ts';
 import type { Traits } from '../../canonical/traits.ts';
 import { percentDecoded } from '../../percent.ts';
 import type { Ids } from '../../ids.ts';
 import type { Envelope } from './bodies.ts';
 import type { StoredAnswers } from './features.ts';
 import type { SocketDialect } from './socket.ts';
-import type { StreamClassifier } from './stream.ts';
+import type { StreamClassifier, StreamDecoder } from './stream.ts';
 
 /** What stands in a path in place of a pattern's `{names}`, decoded. */
 export type PathValues = Readonly<Record<string, string>>;
@@ -16,6 +16,13 @@ export type PathValues = Readonly<Record<string, string>>;
 interface Row {
   /** Below the version, of the gateway and of providers. `{id}` stands for one segment, or for a part of it. */
   readonly path: string;
+  /** In place of the version, at the gateway. */
+  readonly below?: string;
+  /**
+   * Programs of this machine may ask without a key, where the configuration names the account that they are. `unsigned`: only those
+   * that send no credential of any kind, and no web page.
+   */
+  readonly keyless?: true | 'unsigned';
 }
 
 interface WithBody extends Row {
@@ -25,11 +32,15 @@ interface WithBody extends Row {
    * `invalid_request` naming the field.
    */
   readEnvelope(value: JsonObject, values: PathValues): Envelope;
+  /** The permission that a key needs, if it is not the protocol's. */
+  readonly permission?: Permission;
 }
 
 /** Answered by a provider of any protocol, whole or as a stream. */
 export interface Generation extends WithBody {
   readonly does: 'generate';
+  /** The endpoint that serves such a body, if another does. */
+  elsewhere?(value: JsonObject): Relayed | undefined;
 }
 
 /** How a model does what an endpoint does. */
@@ -49,8 +60,6 @@ export interface Relayed extends WithBody {
   readonly does: 'relay';
   /** The name in usage rows, if it is not the protocol. */
   readonly recordedAs?: EndpointName;
-  /** The permission that a key needs, if it is not the protocol's. */
-  readonly permission?: Permission;
   /** Targets that have it, and where; undefined: every target that speaks the protocol does, at `path`. */
   readonly at?: ServedAt;
   /** Where no target has it; undefined: it is not served then. */
@@ -64,6 +73,23 @@ export interface Relayed extends WithBody {
    * is no answer.
    */
   inspectReply(value: unknown): { usage?: Usage; value?: JsonObject };
+  /** Providers are asked in the form of another protocol's endpoint; undefined: they get and give what the client does. */
+  readonly carrier?: Carrier;
+}
+
+/** How an endpoint of providers is asked for a client that has another form of it. */
+export interface Carrier {
+  /** Whose providers are asked. */
+  readonly protocol: ProtocolName;
+  /** `left`: wire paths of what the endpoint does not take. */
+  encode(
+    value: JsonObject,
+    target: { upstream: string; traits: Traits },
+  ): { body: JsonObject; left: string[] };
+  /** Throws FailureError for what is no answer. */
+  decodeReply(value: unknown): Reply;
+  /** undefined: it answers whole. */
+  createStreamDecoder?(): StreamDecoder;
 }
 
 export interface ServedAt {
@@ -113,11 +139,44 @@ interface Socketed extends Row {
   readonly dialect: SocketDialect;
 }
 
-export type Endpoint = Generation | Relayed | TokenCount | StoredShow | StoredDelete | Socketed;
+/** What the gateway knows of a name that clients may send. */
+export interface KnownModel {
+  name: string;
+  owner: string;
+  /** It makes embeddings, and no answers. */
+  embeddings: boolean;
+  vision: boolean;
+  tools: boolean;
+  thinking: boolean;
+  /** It completes bare texts. */
+  completes: boolean;
+  /** Tokens. */
+  contextWindow: number | null;
+  maxOutput: number | null;
+}
 
-/** The gateway's path of an endpoint. */
-export function servedPath({ path }: Pick<Endpoint, 'path'>): string {
-  return `/v1${path}`;
+/** Answered from what the gateway itself knows; nothing is counted. */
+export interface Told extends Row {
+  readonly does: 'tell';
+  readonly method: 'GET' | 'POST';
+  /** The model that a body asks about; undefined: all. Throws GatewayError `invalid_request`. */
+  modelIn?(value: JsonObject): string;
+  tell(models: readonly KnownModel[]): JsonObject;
+}
+
+/** Known to clients of the protocol, and nothing that a gateway does. */
+export interface Refused extends Row {
+  readonly does: 'refuse';
+  readonly method: 'POST' | 'DELETE';
+  readonly why: string;
+}
+
+export type Endpoint =
+  Generation | Relayed | TokenCount | StoredShow | StoredDelete | Socketed | Told | Refused;
+
+/** The path at which the gateway serves an endpoint. */
+export function servedPath({ path, below = '/v1' }: Pick<Endpoint, 'path' | 'below'>): string {
+  return below + path;
 }
 
 const NAME = /\{(\w+)\}/g;

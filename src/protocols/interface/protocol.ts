@@ -5,10 +5,16 @@ import type { FittedHeaders, RelayRule } from '../shared/relay/fit.ts';
 import type { HistoryRules } from '../../canonical/history.ts';
 import type { JsonObject } from '../../canonical/json.ts';
 import type { Traits } from '../../canonical/traits.ts';
-import type { CanonicalField, ProtocolName, GenerationRequest } from '../../canonical/request.ts';
+import type {
+  CanonicalField,
+  ClientProtocolName,
+  GenerationRequest,
+  Permission,
+  ProtocolName,
+} from '../../canonical/request.ts';
 import type { Ids } from '../../ids.ts';
 import type { LimitState, SpentMoney } from '../../limit-state.ts';
-import type { Endpoint, Generation } from './endpoint.ts';
+import type { Endpoint, Generation, Relayed } from './endpoint.ts';
 import type {
   EncodedRequest,
   Hints,
@@ -25,8 +31,10 @@ import type { ClientHeaders, KeyHeader, ForwardedHeaders, ProtocolOutline } from
 
 /** Towards clients. */
 export interface ClientSide extends Pick<ProtocolOutline, 'path' | 'setup' | 'hasServerTools'> {
-  /** The first is that of the outline's path. */
-  readonly endpoints: readonly [Generation, ...Endpoint[]];
+  /** The first is that of the path. */
+  readonly endpoints: readonly [Generation | Relayed, ...Endpoint[]];
+  /** Its clients send no keys: it is served only where the configuration names the account that they are. */
+  readonly isKeyless?: true;
 
   // -- the request --
   /** The first one that is there counts. */
@@ -71,6 +79,8 @@ export interface ClientSide extends Pick<ProtocolOutline, 'path' | 'setup' | 'ha
   readonly cutsBrokenStreams: boolean;
   /** The frame that keeps a silent stream alive: a comment, a `ping` event. */
   readonly keepAlive: string;
+  /** The media type of its streams, if they are not events. */
+  readonly streamType?: string;
   /** This protocol's rate-limit headers, names in lower case, flat: name, value, name, value. */
   limitHeaders(admission: Admission, now: number): string[];
   readonly screen?: LimitScreen;
@@ -125,9 +135,20 @@ export interface Relay {
   createClassifier(options: { usageAsked: boolean }): StreamClassifier;
 }
 
-export interface Protocol {
-  readonly name: ProtocolName;
+/** A protocol that clients speak. */
+export interface ClientProtocol {
+  readonly name: ClientProtocolName;
+  /** Its name among those of providers; undefined: no provider is spoken to in it. */
+  readonly spoken: ProtocolName | undefined;
+  /** The permission that a key needs, where the endpoint says no other. */
+  readonly permission: Permission;
   readonly client: ClientSide;
+}
+
+/** A protocol that clients and providers speak. */
+export interface Protocol extends ClientProtocol {
+  readonly name: ProtocolName;
+  readonly spoken: ProtocolName;
   readonly provider: ProviderSide;
   readonly relay: Relay;
 }

@@ -62,4 +62,11 @@ const provider: ProviderSide = {
 
 const relay: Relay = { rewrite, rules: [RELAY_RULES], fitHeaders, inspectReply, createClassifier };
 
-export const messages: Protocol = { name: 'messages', client, provider, relay };
+export const messages: Protocol = {
+  name: 'messages',
+  spoken: 'messages',
+  permission: 'messages',
+  client,
+  provider,
+  relay,
+};

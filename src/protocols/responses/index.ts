@@ -61,4 +61,11 @@ const provider: ProviderSide = {
 
 const relay: Relay = { rewrite, rules: [RELAY_RULES, ORDER_RULES], inspectReply, createClassifier };
 
-export const responses: Protocol = { name: 'responses', client, provider, relay };
+export const responses: Protocol = {
+  name: 'responses',
+  spoken: 'responses',
+  permission: 'responses',
+  client,
+  provider,
+  relay,
+};

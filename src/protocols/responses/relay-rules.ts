@@ -1,7 +1,7 @@
 // What a responses request is changed in before it is relayed to a server that would refuse it.
 import { isObject, type JsonObject } from '../../canonical/json.ts';
 import { answerInWords } from '../shared/encode-context.ts';
-import { asUsersText } from '../shared/native-text.ts';
+import { asUsersText } from '../shared/texts/native-text.ts';
 import { responsesArguments } from '../shared/relay/arguments.ts';
 import { objectsIn, type RelayRule } from '../shared/relay/fit.ts';
 import { orderRules } from '../shared/relay/order.ts';

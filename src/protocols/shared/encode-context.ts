@@ -128,11 +128,15 @@ class Encoding implements EncodeContext {
     for (const field of fields) {
       if (field.protocol === this.#protocol) continue;
       if (field.fate === 'reject') {
-        refuse(field.path, field.message ?? 'cannot be carried to this provider', field.details);
+        refuse(
+          field.asked ?? field.path,
+          field.message ?? 'cannot be carried to this provider',
+          field.details,
+        );
       }
       const effect = field.fate === 'report' ? 'dropped' : 'quiet';
       const why = field.message ?? `unknown to the ${this.#protocol} protocol`;
-      this.warn(effect, { path: field.path }, why);
+      this.warn(effect, { path: field.asked ?? field.path }, why);
     }
   }
 

@@ -1,7 +1,13 @@
 // The fate of each field of a request for a provider of another protocol. Each protocol lists its wire fields in one ledger, and
 // decoding takes the fates from it, so that list and code cannot differ.
 import type { JsonObject, JsonValue } from '../../canonical/json.ts';
-import type { CanonicalField, NativeField, ProtocolName, SharedMember } from '../../canonical/request.ts';
+import type {
+  CanonicalField,
+  ClientProtocolName,
+  NativeField,
+  ProtocolName,
+  SharedMember,
+} from '../../canonical/request.ts';
 
 /**
  * carried: the same notion on the other side · mapped: in another form · left out: and named to the client · quiet: left out
@@ -77,7 +83,7 @@ const NATIVE_FATE = {
 
 const NO_NAMES: ReadonlySet<string> = new Set();
 
-export function createLedger(protocol: ProtocolName, rows: LedgerRows): Ledger {
+export function createLedger(protocol: ClientProtocolName, rows: LedgerRows): Ledger {
   // Maps, since the names are the client's: an object would know `constructor`.
   const byPath = new Map(Object.entries(rows));
   const canonicalNames = canonicalNamesByPrefix(rows);

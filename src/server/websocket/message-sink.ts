@@ -3,7 +3,7 @@ import type { Clock } from '../../clock.ts';
 import type { GatewayError } from '../../errors.ts';
 import type { Exchange, HeaderList, Sink } from '../../gateway/exchange.ts';
 import { withoutKeys } from '../../ids.ts';
-import type { Protocol } from '../../protocols/interface/protocol.ts';
+import type { ClientProtocol } from '../../protocols/interface/protocol.ts';
 import type { SocketDialect } from '../../protocols/interface/socket.ts';
 import type { StreamNotices } from '../../protocols/interface/stream.ts';
 import { createSplitter, type Frame, type Splitter } from '../../protocols/sse/splitter.ts';
@@ -14,7 +14,7 @@ const KEEP_ALIVE_MS = 10_000;
 
 interface SinkOptions {
   outbox: Outbox;
-  protocol: Protocol;
+  protocol: ClientProtocol;
   dialect: SocketDialect;
   /** The client's. */
   headers: Exchange['headers'];

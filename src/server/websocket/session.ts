@@ -7,7 +7,7 @@ import type { GatewayDeps } from '../../gateway/exchange.ts';
 import { ownArrival, type Arrival } from '../../gateway/inbound/read-request.ts';
 import { infer } from '../../gateway/inference.ts';
 import { prepare } from '../../gateway/reply/prepare.ts';
-import type { Protocol } from '../../protocols/interface/protocol.ts';
+import type { ClientProtocol } from '../../protocols/interface/protocol.ts';
 import type { SocketDialect } from '../../protocols/interface/socket.ts';
 import type { ClientRequest } from '../client-request.ts';
 import type { Connections } from '../connections.ts';
@@ -41,7 +41,7 @@ export interface SocketDeps {
 interface Opening {
   request: ClientRequest;
   head: Buffer;
-  protocol: Protocol;
+  protocol: ClientProtocol;
   dialect: SocketDialect;
 }
 

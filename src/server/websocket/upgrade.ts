@@ -72,7 +72,7 @@ export async function openSocket(
   const { deps, sessions } = shared;
   const { listen, limits, maintenance } = deps.current.config;
   checkOrigin(headers.origin, hostOf(rawHeaders), listen.origins);
-  const asked = { headers, endpoint: protocol.name, keyHeaders: protocol.client.keyHeaders };
+  const asked = { headers, endpoint: protocol.permission, keyHeaders: protocol.client.keyHeaders };
   await authenticate(asked, deps.store, deps.clock.now());
   if (deps.recording !== undefined) {
     // What a message goes on from is in no tape: over HTTP each request is whole.

@@ -1,5 +1,6 @@
 // Records what one process sends and gets: its requests are known by the key that it alone was given, and each request to a provider
 // belongs to the client's request with the same cancellation. Nothing reaches the disk before its secrets are taken out.
+import { PROTOCOL_NAMES } from '../../canonical/request.ts';
 import type { Traits } from '../../canonical/traits.ts';
 import type { Clock } from '../../clock.ts';
 import { messageOf } from '../../errors.ts';
@@ -119,7 +120,7 @@ async function openWatched(
     provider: contact?.target.provider.name ?? '',
     model: contact?.target.model ?? '',
     upstream: contact?.target.upstream ?? '',
-    protocol: contact?.protocol.name ?? entry.arrival.protocol.name,
+    protocol: contact?.protocol.name ?? PROTOCOL_NAMES[0],
     url: redactor.text(call.url),
     headers: keptHeaders(pairsOf(call.headers), redactor),
     at_ms: elapsed(),

@@ -57,7 +57,14 @@ export function context(over: Partial<GenerationRequest> = {}): ReplyContext {
     native: [],
     ...over,
   };
-  return { ids: countingIds(), created: 1_700_000_001, now: () => 0, request, estimateInput: () => 7 };
+  return {
+    ids: countingIds(),
+    created: 1_700_000_001,
+    now: () => 0,
+    request,
+    elapsed: () => 0,
+    estimateInput: () => 7,
+  };
 }
 
 export function encode(events: readonly StreamEvent[], over: Partial<GenerationRequest> = {}): string {

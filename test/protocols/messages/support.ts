@@ -60,6 +60,7 @@ export function context(request: Partial<GenerationRequest> = {}): ReplyContext 
     created: 1,
     now: () => 1_700_000_000_000,
     request: chatRequest(request),
+    elapsed: () => 0,
     estimateInput: () => 7,
   };
 }

@@ -19,6 +19,7 @@ export function contextOf(asked: JsonObject = {}, over: Partial<ReplyContext['re
     created: 1_700_000_000,
     now: () => 1_700_000_009_999,
     request: { includeUsage: true, asked, ...over },
+    elapsed: () => 0,
     estimateInput: () => 7,
     seal: (text) => text,
   };

@@ -1,6 +1,6 @@
 // Requests of each protocol, each with one thing that another protocol says in other words or not at all.
 import type { JsonObject, JsonValue } from '../../../src/canonical/json.ts';
-import type { ProtocolName } from '../../../src/canonical/request.ts';
+import type { ClientProtocolName } from '../../../src/canonical/request.ts';
 
 /** Members over those of the plain question, by a name for the case. */
 type Asked = Readonly<Record<string, JsonObject>>;
@@ -488,15 +488,88 @@ const RESPONSES: Asked = {
   sound: inputParts({ type: 'input_audio', input_audio: { data: 'AAAA', format: 'wav' } }),
 };
 
+// -- ollama --
+
+const option = (name: string, ...values: JsonValue[]): Record<string, JsonObject> =>
+  Object.fromEntries(
+    values.map((value) => [
+      `options.${name} ${JSON.stringify(value)}`,
+      { options: { num_predict: 9000, [name]: value } },
+    ]),
+  );
+const ollamaCall = (name: string, args: JsonValue, more: JsonObject = {}): JsonObject => ({
+  function: { name, arguments: args },
+  ...more,
+});
+const ollamaResult = (content: string, more: JsonObject = {}): JsonObject => ({
+  role: 'tool',
+  content,
+  ...more,
+});
+const ollamaCalled = (calls: JsonObject[], ...results: JsonObject[]): JsonObject => ({
+  tools: [fn({ parameters: OPEN }), { type: 'function', function: { name: 'g' } }],
+  messages: [user('hi'), assistant('', { tool_calls: calls }), ...results],
+});
+
+const OLLAMA: Asked = {
+  ...each('stream', true, false),
+  ...each('think', true, false, 'low', 'high', 'max'),
+  ...each('format', 'json', '', OPEN, CLOSED, RECURSIVE),
+  ...each('keep_alive', '5m', -1, 0),
+  ...each('logprobs', true, false),
+  ...each('template', '', '{{ .Prompt }}'),
+  'top_logprobs 2': { logprobs: true, top_logprobs: 2 },
+  ...option('num_predict', -1, -2, 0, 100),
+  ...option('temperature', 0, 0.5, 3),
+  ...option('top_p', 0.5),
+  ...option('top_k', 0, 40),
+  ...option('stop', 'x', [], ['a', 'b', 'c', 'd', 'e', 'f']),
+  ...option('seed', 7),
+  ...option('presence_penalty', 0, 1),
+  ...option('frequency_penalty', 0, 1),
+  ...option('num_ctx', 4096),
+  ...option('repeat_penalty', 1, 1.1),
+  ...option('mirostat', 0, 1),
+  tools: { tools: [fn({ description: 'd', parameters: OPEN }), fn({ name: LONG })] },
+  'a system text': { messages: [{ role: 'system', content: 's' }, user('hi')] },
+  'an image': { messages: [user('look', { images: [PNG] })] },
+  'an image alone': { messages: [user('', { images: [PNG] })] },
+  'an image as a URL of data': { messages: [user('look', { images: [`data:image/png;base64,${PNG}`] })] },
+  'thinking in history': { messages: [user('hi'), assistant('x', { thinking: 't' }), user('so?')] },
+  'a call and its result': ollamaCalled([ollamaCall('f', { a: 'b' })], ollamaResult('r')),
+  'arguments that are a text': ollamaCalled([ollamaCall('f', '{"a":1}')], ollamaResult('r')),
+  'results by name': ollamaCalled(
+    [ollamaCall('f', { a: '1' }), ollamaCall('g', {})],
+    ollamaResult('of g', { tool_name: 'g' }),
+    ollamaResult('of f', { name: 'f' }),
+  ),
+  'results by id': ollamaCalled(
+    [ollamaCall('f', { a: '1' }, { id: 'one' }), ollamaCall('f', { a: '2' }, { id: 'two' })],
+    ollamaResult('of two', { tool_call_id: 'two', tool_name: 'f' }),
+    ollamaResult('of one', { tool_call_id: 'one', tool_name: 'f' }),
+  ),
+  'results in order': ollamaCalled(
+    [ollamaCall('f', { a: '1' }), ollamaCall('f', { a: '2' })],
+    ollamaResult('first', { tool_name: 'f' }),
+    ollamaResult('second', { tool_name: 'f' }),
+  ),
+  'a result without a call': {
+    messages: [user('hi'), assistant('x'), ollamaResult('r', { tool_name: 'f' })],
+  },
+  'an unknown member': { messages: [user('hi', { mood: 'good' })], mystery: 1 },
+};
+
 const QUESTION = { max_tokens: 9000, messages: [user('hi')] };
 /** What every case of a protocol is laid over. */
-export const BASE: Readonly<Record<ProtocolName, JsonObject>> = {
+export const BASE: Readonly<Record<ClientProtocolName, JsonObject>> = {
   chat: QUESTION,
   messages: QUESTION,
   responses: { max_output_tokens: 9000, input: 'hi' },
+  ollama: { options: { num_predict: 9000 }, messages: [user('hi')] },
 };
-export const ASKED: Readonly<Record<ProtocolName, Asked>> = {
+export const ASKED: Readonly<Record<ClientProtocolName, Asked>> = {
   chat: CHAT,
   messages: MESSAGES,
   responses: RESPONSES,
+  ollama: OLLAMA,
 };

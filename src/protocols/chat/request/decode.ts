@@ -1,6 +1,6 @@
 // Decodes a chat request into the canonical form. No field disappears: one without a canonical name is carried as a native field, with
 // the fate that the ledger assigns to it.
-import { isObject, type JsonObject, type JsonValue } from '../../../canonical/json.ts';
+import { isObject, listed, type JsonObject, type JsonValue } from '../../../canonical/json.ts';
 import { LOCATION_MEMBERS, type GenerationRequest, type ResponseFormat } from '../../../canonical/request.ts';
 import { isReordered, keepSource, type ArgumentsPath } from '../../json/raw-json.ts';
 import { cacheMark } from './decode-content.ts';
@@ -202,12 +202,6 @@ function keepWritten({ messages, tools, functions }: JsonObject, source: Buffer 
     places.push({ holder: func, name: 'parameters', steps: ['functions', index] });
   }
   keepSource(source, places);
-}
-
-/** The objects of a list, each with its place. */
-function listed(value: JsonValue | undefined): [number, JsonObject][] {
-  if (!Array.isArray(value)) return [];
-  return [...value.entries()].filter((entry): entry is [number, JsonObject] => isObject(entry[1]));
 }
 
 export function decodeRequest(value: JsonObject, source?: Buffer | string): GenerationRequest {

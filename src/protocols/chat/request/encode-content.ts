@@ -14,7 +14,7 @@ import type {
 } from '../../../canonical/request.ts';
 import type { EncodeContext } from '../../shared/encode-context.ts';
 import { refuse } from '../../shared/client.ts';
-import { nativeText } from '../../shared/native-text.ts';
+import { nativeText } from '../../shared/texts/native-text.ts';
 
 function refusePart(at: string | undefined, why: string): never {
   return refuse(at ?? 'messages', why);

@@ -7,7 +7,7 @@ import type { EncodeContext } from '../../shared/encode-context.ts';
 import { signedExtra } from './encode-tools.ts';
 import { alternate, bridgeTools, CONTINUE, joinTexts, limitMarks, markLast, merge } from './server-rules.ts';
 import { gapBetween, separates } from '../reply/encode.ts';
-import { asUsersText, nativeText } from '../../shared/native-text.ts';
+import { asUsersText, nativeText } from '../../shared/texts/native-text.ts';
 import { encodeMark, encodeUserPart, isMarked, lossOf } from './encode-content.ts';
 
 interface History {

@@ -5,7 +5,8 @@ import type { ToolCallPart } from '../../../canonical/request.ts';
 import type { ReplyContext, ReplyOptions, ReplyHolds } from '../../interface/answer.ts';
 import { argumentsToObject, fitToolId } from '../../shared/tools/tool-names.ts';
 import { messageId, type WireMessage } from '../wire-types.ts';
-import { createSourceList, encodeCitations } from './citations.ts';
+import { createSourceList } from '../../shared/texts/source-list.ts';
+import { encodeCitations } from './citations.ts';
 import { encodeStop, encodeUsage } from './ending.ts';
 
 /** The `input` object of a call; the free text of a custom call goes where its stand-in tool has its one property. */
@@ -61,7 +62,7 @@ function encodeBlock(part: ReplyPart, hideThinking: boolean): JsonObject | undef
 /** Each text with the pages that it names behind it. */
 function withSources(parts: readonly ReplyPart[], asked: ReplyOptions): ReplyPart[] {
   if (!parts.some((part) => part.type === 'text' && part.citations !== undefined)) return [...parts];
-  const sources = createSourceList(asked);
+  const sources = createSourceList(asked, 'messages');
   return parts.map((part) => {
     if (part.type !== 'text' || part.citations === undefined) return part;
     for (const citation of part.citations) sources.add(citation);

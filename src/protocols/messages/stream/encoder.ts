@@ -15,7 +15,7 @@ import {
 } from './encoder-blocks.ts';
 import { encodeStreamFailure } from '../errors.ts';
 import { messageId, type WireMessage } from '../wire-types.ts';
-import { createSourceList, type SourceList } from '../reply/citations.ts';
+import { createSourceList, type SourceList } from '../../shared/texts/source-list.ts';
 import { encodeStop, encodeDeltaUsage, encodeUsage } from '../reply/ending.ts';
 
 export const PING = 'event: ping\ndata: {"type":"ping"}\n\n';
@@ -147,7 +147,7 @@ class MessagesEncoder implements StreamEncoder {
 
   #cite({ index, citation }: Extract<StreamEvent, { type: 'citation' }>): string {
     const block = this.#blocks.get(index);
-    (this.#sources ??= createSourceList(this.#context.request)).add(citation);
+    (this.#sources ??= createSourceList(this.#context.request, 'messages')).add(citation);
     if (block === undefined || citation.protocol !== 'messages') return '';
     const frames = block.start === '' ? this.#beginText(block) : '';
     const delta = JSON.stringify({ type: 'citations_delta', citation: citation.raw });

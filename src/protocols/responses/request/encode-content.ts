@@ -6,7 +6,7 @@ import type { CacheMark, CanonicalField, DocumentPart, ImagePart, Part } from '.
 import type { EncodeContext } from '../../shared/encode-context.ts';
 import { refuse } from '../../shared/client.ts';
 import { detectMediaType } from '../../shared/media.ts';
-import { nativeText } from '../../shared/native-text.ts';
+import { nativeText } from '../../shared/texts/native-text.ts';
 
 function refusePart(at: string | undefined, why: string): never {
   return refuse(at ?? 'messages', why);

@@ -14,7 +14,7 @@ import { encryptedInSignature } from '../../../canonical/thinking-signature.ts';
 import { mendArguments } from '../../../repair/damaged-arguments.ts';
 import { withoutAttribution } from '../../shared/hints.ts';
 import type { EncodeContext } from '../../shared/encode-context.ts';
-import { asUsersText, nativeText } from '../../shared/native-text.ts';
+import { asUsersText, nativeText } from '../../shared/texts/native-text.ts';
 import { encodeCitation } from '../reply/citations.ts';
 import { encodeParts, lossOf, takesMark } from './encode-content.ts';
 import { encodeTool } from './encode-tools.ts';

@@ -1,14 +1,14 @@
 // One streamed answer, translated: a provider's bytes in, a client's events out. Any cut of the bytes gives the same events.
-import type { StreamEvent } from '../canonical/reply.ts';
-import type { EventRestorer } from '../canonical/reverse-mapping.ts';
-import type { ProviderFailure } from '../errors.ts';
-import type { ReplyContext } from './interface/answer.ts';
-import type { ClientSide } from './interface/protocol.ts';
-import type { StreamDecoder, StreamEncoder } from './interface/stream.ts';
-import { MAX_LEVELS } from './json/raw-json.ts';
-import { measureJson } from './json/splice.ts';
-import { gatewayErrorOf } from './shared/client.ts';
-import { createSplitter, FrameTooLarge, type Frame } from './sse/splitter.ts';
+import type { StreamEvent } from '../../canonical/reply.ts';
+import type { EventRestorer } from '../../canonical/reverse-mapping.ts';
+import type { ProviderFailure } from '../../errors.ts';
+import type { ReplyContext } from '../interface/answer.ts';
+import type { ClientSide } from '../interface/protocol.ts';
+import type { StreamDecoder, StreamEncoder } from '../interface/stream.ts';
+import { MAX_LEVELS } from '../json/raw-json.ts';
+import { measureJson } from '../json/splice.ts';
+import { gatewayErrorOf } from '../shared/client.ts';
+import { createSplitter, FrameTooLarge, type Frame } from './splitter.ts';
 
 interface Parts {
   client: ClientSide;

@@ -1,8 +1,8 @@
 // Blocks that only one protocol has, as text for providers of another: the text that the model should read is sent, the rest is left
 // out and reported.
-import { isObject, type JsonObject, stringOf } from '../../canonical/json.ts';
-import type { NativePart, Tool, Warning } from '../../canonical/request.ts';
-import { GatewayError } from '../../errors.ts';
+import { isObject, type JsonObject, stringOf } from '../../../canonical/json.ts';
+import type { NativePart, Tool, Warning } from '../../../canonical/request.ts';
+import { GatewayError } from '../../../errors.ts';
 
 interface NativeTextContext {
   tool(name: string): Tool | undefined;
