@@ -9,7 +9,7 @@ export function suggest(name: string, known: readonly string[]): string {
   return `known: ${known.slice(0, MAX_LISTED).join(', ')}${known.length > MAX_LISTED ? ', …' : ''}`;
 }
 
-const MAX_LISTED = 20;
+const MAX_LISTED = 32;
 
 /** The nearest candidate; undefined if no candidate is similar enough. */
 export function didYouMean(name: string, candidates: Iterable<string>): string | undefined {
