@@ -226,3 +226,25 @@ it('usage is split by label', async () => {
     { label: 'pr-123', totals: { requests: 1, input_tokens: 400, cost_usd: 0.25 } },
   ]);
 });
+
+describe('conversations continue', () => {
+  it('lets a conversation go on, as JSON too, and says where others are listed', async () => {
+    const shell = await prepared();
+    const store = await openStore(join(shell.directory, 'gateway.db'));
+    await store.noteStop({ conversation: TALK, accountId: 1, brake: 'repeated_call', at: NOW });
+    await store.close();
+    const stopped = async (): Promise<unknown> =>
+      ((await shell.json(['conversations', TALK])) as { stopped: unknown }).stopped;
+    expect(await stopped()).toBe('repeated_call');
+    const { code, stdout } = await shell.run(`conversations continue ${TALK} --json`);
+    expect([code, JSON.parse(stdout)]).toEqual([0, { id: TALK, stopped: null }]);
+    expect(await stopped()).toBeNull();
+    const unknown = await shell.run('conversations continue zzzz');
+    expect([unknown.code, unknown.stderr]).toEqual([
+      1,
+      expect.stringContaining('see: gateway conversations'),
+    ]);
+    const useless = await shell.run(`conversations continue ${TALK} --cost 2`);
+    expect([useless.code, useless.stderr]).toEqual([1, expect.stringContaining('--cost has no effect')]);
+  });
+});

@@ -31,7 +31,6 @@ const DEFAULT_WINDOW_MS = 24 * HOUR_MS;
 
 export function defineConversations(conversations: Command, context: Context): void {
   const { clock } = context;
-  conversations.enablePositionalOptions();
   conversations
     .argument('[id]', 'the id of one conversation, or the beginning of it')
     .option('--since <when>', 'a duration (2h, 7d) or an ISO date or time (default: 24h)', (text) =>
@@ -65,8 +64,11 @@ export function defineConversations(conversations: Command, context: Context): v
     )
     .option('--json', 'print JSON')
     .addHelpText('after', '\nExample:\n  gateway conversations continue 3kX9aB2q --cost 2')
-    .action(async (id: string, options: ContinueOptions, command: Command) =>
-      withStore(command, context, (store, config) => letGoOn(id, options, { store, config }, context)),
+    // The group reads `--json` before its command does.
+    .action(async (id: string, _: ContinueOptions, command: Command) =>
+      withStore(command, context, (store, config) =>
+        letGoOn(id, command.optsWithGlobals(), { store, config }, context),
+      ),
     );
 }
 
