@@ -33,6 +33,8 @@ export interface Traits {
   topK: boolean;
   /** Where a bare text is completed, behind the base URL (`../` goes up in it); false: nowhere. */
   completionsPath: string | false;
+  /** Has `/responses/compact`; elsewhere the model is asked for a summary. */
+  compaction: boolean;
   /** Takes `web_search_options`; `flat_location`: with the members of a place directly in `user_location`. On responses it is a tool. */
   webSearchOptions: boolean | 'flat_location';
   /**
@@ -162,6 +164,7 @@ export const DEFAULT_TRAITS: Traits = {
   userField: 'user',
   streamUsage: true,
   completionsPath: '/completions',
+  compaction: false,
   topK: false,
   webSearchOptions: false,
   customTools: false,

@@ -21,7 +21,7 @@ async function place() {
   const server = await gateway({
     config: {
       providers: {
-        native: provider(native.url, 'responses', ['m']),
+        native: { ...provider(native.url, 'responses', ['m']), flags: { compaction: true } },
         other: provider(other.url, 'chat', ['c']),
       },
       routes: { both: ['other/c', 'native/m'] },
@@ -78,116 +78,129 @@ describe('a request to compact', () => {
   });
 });
 
-describe.each(['chat', 'messages'] as const)('a summary by a model at a provider of %s', (protocol) => {
-  async function summarised(more: object = {}) {
-    const upstream = await scriptedProvider();
-    const price = { input: 1, output: 1 };
-    const server = await gateway({
-      config: {
-        providers: { p: provider(upstream.url, protocol, [{ id: 'm', price }]) },
-        tiers: { two: 2, enterprise: 100 },
-      },
-    });
-    const post = async (path: string, body: object, key = server.key) => {
-      const response = await fetch(`${server.url}/v1${path}`, {
-        method: 'POST',
-        headers: { 'content-type': 'application/json', authorization: `Bearer ${key}` },
-        body: JSON.stringify({ model: 'm', ...body }),
+// A server that speaks responses does not have every endpoint of it.
+describe.each(['chat', 'messages', 'responses'] as const)(
+  'a summary by a model at a provider of %s',
+  (protocol) => {
+    async function summarised(more: object = {}) {
+      const upstream = await scriptedProvider();
+      const price = { input: 1, output: 1 };
+      const server = await gateway({
+        config: {
+          providers: { p: provider(upstream.url, protocol, [{ id: 'm', price }]) },
+          tiers: { two: 2, enterprise: 100 },
+        },
       });
-      const json = (await response.json()) as { output: Record<string, unknown>[] } & Record<string, unknown>;
-      return { status: response.status, headers: response.headers, json };
-    };
-    upstream.play({ body: wholeOf(protocol, 'They launch on Tuesday.') });
-    const conversation = [
-      { type: 'message', role: 'user', content: 'We launch on Tuesday.' },
-      { type: 'message', role: 'assistant', content: 'Understood.' },
-    ];
-    const compacted = await post('/responses/compact', { input: conversation, ...more });
-    return { upstream, server, post, compacted };
-  }
+      const post = async (path: string, body: object, key = server.key) => {
+        const response = await fetch(`${server.url}/v1${path}`, {
+          method: 'POST',
+          headers: { 'content-type': 'application/json', authorization: `Bearer ${key}` },
+          body: JSON.stringify({ model: 'm', ...body }),
+        });
+        const json = (await response.json()) as { output: Record<string, unknown>[] } & Record<
+          string,
+          unknown
+        >;
+        return { status: response.status, headers: response.headers, json };
+      };
+      upstream.play({ body: wholeOf(protocol, 'They launch on Tuesday.') });
+      const conversation = [
+        { type: 'message', role: 'user', content: 'We launch on Tuesday.' },
+        { type: 'message', role: 'assistant', content: 'Understood.' },
+      ];
+      const compacted = await post('/responses/compact', { input: conversation, ...more });
+      return { upstream, server, post, compacted };
+    }
 
-  it('is sealed, priced and counted, and the words of the user stay', async () => {
-    const { upstream, server, compacted } = await summarised();
-    expect(compacted).toMatchObject({
-      status: 200,
-      json: {
-        id: expect.stringMatching(/^resp_/) as string,
-        object: 'response.compaction',
-        created_at: expect.any(Number) as number,
-        usage: { input_tokens: 5, output_tokens: 2, total_tokens: 7 },
-        output: [
-          {
-            type: 'message',
-            role: 'user',
-            status: 'completed',
-            content: [{ type: 'input_text', text: 'We launch on Tuesday.' }],
-          },
-          { type: 'compaction', id: expect.stringMatching(/^cmp_/) as string },
-        ],
-      },
+    it('is sealed, priced and counted, and the words of the user stay', async () => {
+      const { upstream, server, compacted } = await summarised();
+      expect(compacted).toMatchObject({
+        status: 200,
+        json: {
+          id: expect.stringMatching(/^resp_/) as string,
+          object: 'response.compaction',
+          created_at: expect.any(Number) as number,
+          usage: { input_tokens: 5, output_tokens: 2, total_tokens: 7 },
+          output: [
+            {
+              type: 'message',
+              role: 'user',
+              status: 'completed',
+              content: [{ type: 'input_text', text: 'We launch on Tuesday.' }],
+            },
+            { type: 'compaction', id: expect.stringMatching(/^cmp_/) as string },
+          ],
+        },
+      });
+      expect(compacted.json.output).toHaveLength(2);
+      expect(JSON.stringify(compacted.json)).not.toContain('They launch');
+      expect(compacted.headers.get('x-ratelimit-remaining-requests')).toBe('99');
+      expect(compacted.headers.get('x-gateway-provider')).toBe('p');
+      expect(upstream.requests).toHaveLength(1);
+      const asked = JSON.stringify(upstream.requests[0]?.json);
+      expect(asked).toMatch(/We launch on Tuesday.*Understood.*summary/);
+      await expect
+        .poll(async () =>
+          (await server.store.listRequests({ limit: 9 })).map(({ output, costUsd }) => [output, costUsd]),
+        )
+        .toEqual([[2, 7e-6]]);
     });
-    expect(compacted.json.output).toHaveLength(2);
-    expect(JSON.stringify(compacted.json)).not.toContain('They launch');
-    expect(compacted.headers.get('x-ratelimit-remaining-requests')).toBe('99');
-    expect(compacted.headers.get('x-gateway-provider')).toBe('p');
-    expect(upstream.requests).toHaveLength(1);
-    const asked = JSON.stringify(upstream.requests[0]?.json);
-    expect(asked).toMatch(/We launch on Tuesday.*Understood.*summary/);
-    await expect
-      .poll(async () =>
-        (await server.store.listRequests({ limit: 9 })).map(({ output, costUsd }) => [output, costUsd]),
-      )
-      .toEqual([[2, 7e-6]]);
-  });
 
-  it('stands in a later input in place of what it was made of', async () => {
-    const { upstream, post, compacted } = await summarised();
-    upstream.play({ body: wholeOf(protocol, 'On Tuesday.') });
-    const next = { type: 'message', role: 'user', content: 'When do we launch?' };
-    const answer = await post('/responses', { input: [...compacted.json.output, next] });
-    expect(answer.status).toBe(200);
-    expect(JSON.stringify(upstream.requests[1]?.json)).toMatch(
-      /We launch on Tuesday.*replaced by a summary.*They launch on Tuesday.*When do we launch/,
-    );
-  });
+    it('stands in a later input in place of what it was made of', async () => {
+      const { upstream, post, compacted } = await summarised();
+      upstream.play({ body: wholeOf(protocol, 'On Tuesday.') });
+      const next = { type: 'message', role: 'user', content: 'When do we launch?' };
+      const answer = await post('/responses', { input: [...compacted.json.output, next] });
+      expect(answer.status).toBe(200);
+      expect(JSON.stringify(upstream.requests[1]?.json)).toMatch(
+        /We launch on Tuesday.*replaced by a summary.*They launch on Tuesday.*When do we launch/,
+      );
+    });
 
-  it('can be made short again, and is of use to its account alone', async () => {
-    const { upstream, server, post, compacted } = await summarised();
-    upstream.play({ body: wholeOf(protocol, 'Still Tuesday.') });
-    const again = await post('/responses/compact', { input: compacted.json.output });
-    expect(again.status).toBe(200);
-    expect(JSON.stringify(upstream.requests[1]?.json)).toContain('They launch on Tuesday.');
-    const other = await server.newKey({ account: 'other' });
-    const stolen = await post('/responses', { input: compacted.json.output }, other);
-    expect(stolen).toMatchObject({ status: 400, json: { error: { param: 'input' } } });
-    expect(upstream.requests).toHaveLength(2);
-  });
+    it('can be made short again, and is of use to its account alone', async () => {
+      const { upstream, server, post, compacted } = await summarised();
+      upstream.play({ body: wholeOf(protocol, 'Still Tuesday.') });
+      const again = await post('/responses/compact', { input: compacted.json.output });
+      expect(again.status).toBe(200);
+      expect(JSON.stringify(upstream.requests[1]?.json)).toContain('They launch on Tuesday.');
+      const other = await server.newKey({ account: 'other' });
+      upstream.play({ body: wholeOf(protocol, 'What?') });
+      const stolen = await post('/responses', { input: compacted.json.output }, other);
+      if (protocol === 'responses') {
+        // It may be another gateway, which sealed it itself.
+        expect(JSON.stringify(upstream.requests[2]?.json)).not.toContain('They launch on Tuesday.');
+        return;
+      }
+      expect(stolen).toMatchObject({ status: 400, json: { error: { param: 'input' } } });
+      expect(upstream.requests).toHaveLength(2);
+    });
 
-  it('calls no tool, although the tools of the conversation are known', async () => {
-    const tool = { type: 'function', name: 'look', parameters: { type: 'object', properties: {} } };
-    const { upstream } = await summarised({ tools: [tool] });
-    const asked = JSON.stringify(upstream.requests[0]?.json);
-    expect(asked).toContain('look');
-    expect(asked).toMatch(/"tool_choice":(?:"none"|\{"type":"none"\})/);
-  });
+    it('calls no tool, although the tools of the conversation are known', async () => {
+      const tool = { type: 'function', name: 'look', parameters: { type: 'object', properties: {} } };
+      const { upstream } = await summarised({ tools: [tool] });
+      const asked = JSON.stringify(upstream.requests[0]?.json);
+      expect(asked).toContain('look');
+      expect(asked).toMatch(/"tool_choice":(?:"none"|\{"type":"none"\})/);
+    });
 
-  it('is a 502 where the model says nothing, and a 400 without a model', async () => {
-    const { upstream, post } = await summarised();
-    upstream.play({ body: wholeOf(protocol, '') });
-    expect((await post('/responses/compact', { input: 'a long story' })).status).toBe(502);
-    expect((await post('/responses/compact', { input: 'x', model: undefined })).status).toBe(400);
-    expect((await post('/responses/compact', { input: 'x', stream: true })).status).toBe(400);
-  });
+    it('is a 502 where the model says nothing, and a 400 without a model', async () => {
+      const { upstream, post } = await summarised();
+      upstream.play({ body: wholeOf(protocol, '') });
+      expect((await post('/responses/compact', { input: 'a long story' })).status).toBe(502);
+      expect((await post('/responses/compact', { input: 'x', model: undefined })).status).toBe(400);
+      expect((await post('/responses/compact', { input: 'x', stream: true })).status).toBe(400);
+    });
 
-  it('is refused when the hour is used up, and without a key before the body is read', async () => {
-    const { upstream, server, post } = await summarised();
-    const key = await server.newKey({ account: 'two', tier: 'two' });
-    upstream.playAlways({ body: wholeOf(protocol, 'Short.') });
-    for (const status of [200, 200, 429])
-      expect((await post('/responses/compact', { input: 'x' }, key)).status).toBe(status);
-    expect((await post('/responses/compact', { input: 'x' }, 'none')).status).toBe(401);
-  });
-});
+    it('is refused when the hour is used up, and without a key before the body is read', async () => {
+      const { upstream, server, post } = await summarised();
+      const key = await server.newKey({ account: 'two', tier: 'two' });
+      upstream.playAlways({ body: wholeOf(protocol, 'Short.') });
+      for (const status of [200, 200, 429])
+        expect((await post('/responses/compact', { input: 'x' }, key)).status).toBe(status);
+      expect((await post('/responses/compact', { input: 'x' }, 'none')).status).toBe(401);
+    });
+  },
+);
 
 it('a summary by one model goes on at a provider of the protocol as a message', async () => {
   const { native, other, request } = await place();

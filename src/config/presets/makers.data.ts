@@ -33,6 +33,7 @@ export const MAKERS: readonly Preset[] = [
       maxTokensField: 'max_completion_tokens',
       systemRole: 'developer',
       userField: 'safety_identifier',
+      compaction: true,
       toolIds: 'openai',
       cacheKey: true,
       customTools: true,

@@ -46,6 +46,7 @@ const FLAGS = {
   streamUsage: TRUTH,
   topK: TRUTH,
   completionsPath: pathOrNone(),
+  compaction: TRUTH,
   webSearchOptions: SEARCH,
   customTools: TRUTH,
   strictAlternation: TRUTH,

@@ -10,11 +10,20 @@ import { stored } from './stored/index.ts';
 import { show, showInput } from './stored/show.ts';
 
 const { path } = outline;
+const COMPACT = `${path}/compact`;
 
 export const endpoints: ClientSide['endpoints'] = [
   { does: 'generate', method: 'POST', path, readEnvelope },
   { does: 'converse', method: 'GET', path, dialect },
-  { does: 'relay', method: 'POST', path: `${path}/compact`, readEnvelope, inspectReply, instead: compaction },
+  {
+    does: 'relay',
+    method: 'POST',
+    path: COMPACT,
+    at: { pathOf: (traits) => (traits.compaction ? COMPACT : undefined), ability: 'compact conversations' },
+    readEnvelope,
+    inspectReply,
+    instead: compaction,
+  },
   {
     does: 'count',
     method: 'POST',

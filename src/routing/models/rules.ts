@@ -20,6 +20,7 @@ const WIRE_TRAITS = [
   'streamUsage',
   'topK',
   'completionsPath',
+  'compaction',
   'webSearchOptions',
   'strictAlternation',
   'userAfterTool',
