@@ -1,6 +1,6 @@
 // How a request is counted against the limits of its account before it is forwarded. The store counts, so limits are exact for any number
 // of keys and processes. A request that cannot be counted is refused.
-import { type Clock, HOUR_MS } from '../clock.ts';
+import { type Clock, DAY_MS, HOUR_MS } from '../clock.ts';
 import { GatewayError, type Admission } from '../errors.ts';
 import type { Logger } from '../log.ts';
 import type { Braked, BrakeStore } from '../store/holds/brakes.ts';
@@ -85,9 +85,12 @@ export async function admit(
   }
 }
 
+/** By how much this machine's clock may be ahead of the one that decides when a grant ends. */
+const CLOCK_ERROR_MS = DAY_MS;
+
 /** Requests an hour alone are counted by one statement, which knows nothing of grants. */
 function needsHold({ held, limits }: Tier, { grantedUntil }: Key, now: number): boolean {
-  return held || (grantedUntil !== null && grantedUntil > now && limits.length > 0);
+  return held || (grantedUntil !== null && grantedUntil > now - CLOCK_ERROR_MS && limits.length > 0);
 }
 
 function plainHour({ perHour }: Tier, { used, hour }: { used: number; hour: number }): Admission {

@@ -2,8 +2,9 @@
 import { describe, expect, it } from 'vitest';
 import type { Limit } from '../../src/tier.ts';
 import { gateway, provider, rewrite, type TestGateway } from '../helpers/gateway.ts';
-import type { Clock } from '../../src/clock.ts';
+import { type Clock, HOUR_MS } from '../../src/clock.ts';
 import { manualClock } from '../helpers/clock.ts';
+import { settableClock, temporaryDatabase } from '../helpers/postgres.ts';
 import { CUT, type Script, scriptedProvider } from '../helpers/scripted-provider.ts';
 
 /** A dollar a token of input, two of output. */
@@ -39,6 +40,7 @@ async function place(team: unknown, more: Record<string, unknown> = {}, clock?: 
   const providers = {
     maker: provider(`${upstream.url}/v1`, 'chat', [dear, 'unpriced']),
     other: provider(`${upstream.url}/v1`, 'chat', [{ id: 'm', price: { input: 5e6, output: 5e6 } }]),
+    gratis: provider(`${upstream.url}/v1`, 'chat', [{ id: 'm', price: { input: 0, output: 0 } }]),
   };
   const routes = { both: ['maker/m', 'other/m'], mixed: ['maker/unpriced', 'maker/m'] };
   const config = { providers, routes, tiers: { team }, ...more };
@@ -322,6 +324,41 @@ describe('a model without a price', () => {
   });
 });
 
+describe('sim and a price of 0 are known prices', () => {
+  const FREE = { tiers: { team: { cost: '5/day' }, plain: 100, other: { tokens: '1M/day' } } };
+
+  it.each(['plain', 'other', 'unlimited', 'team'])('for an account of tier %s', async (tier) => {
+    const { upstream, server } = await place(
+      {},
+      {
+        ...FREE,
+        unknown_price: 'refuse',
+      },
+    );
+    const key = await server.newKey({ account: 'asking', tier });
+    const own = { ...server, key };
+    upstream.playAlways(whole({ ...used(6, 1), prompt_tokens_details: { cached_tokens: 2 } }));
+    for (const model of ['gratis/m', 'sim/echo']) expect((await ask(own, { model })).status).toBe(200);
+    const report = async (): Promise<{ limits: unknown[]; totals: Record<string, unknown> }> => {
+      const answer = await fetch(`${server.url}/v1/usage`, { headers: { authorization: `Bearer ${key}` } });
+      const { limits, usage } = (await answer.json()) as {
+        limits: unknown[];
+        usage: { totals: Record<string, unknown> };
+      };
+      return { limits, totals: usage.totals };
+    };
+    await expect.poll(async () => (await report()).totals['requests']).toBe(2);
+    await expect
+      .poll(async () => (await report()).totals)
+      .toMatchObject({ requests: 2, unknown: 0, unpriced: 0, cost_usd: 0 });
+    // What was spent before a limit of money held is 0, and known.
+    await server.store.assignTier('asking', 'team');
+    await expect
+      .poll(async () => (await report()).limits)
+      .toMatchObject([{ kind: 'cost', spent: 0, estimated: 0, held: 0, unpriced: 0, left: 5 }]);
+  });
+});
+
 it('a tier that is lowered and raised in mid-window finds all that was spent', async () => {
   const clock = manualClock(Date.now());
   const { upstream, server, config } = await place({ cost: '50/day' }, {}, clock);
@@ -337,4 +374,48 @@ it('a tier that is lowered and raised in mid-window finds all that was spent', a
   put({ cost: '21/day' });
   expect((await ask(server)).headers.get('x-gateway-limits')).toBe('cost 30/21 day');
   expect((await ask(server)).status).toBe(429);
+});
+
+it('P46: two gateways on one PostgreSQL, the clock of one an hour ahead, refuse the same and tell the same end', async () => {
+  const database = await temporaryDatabase();
+  const setTime = await settableClock(database);
+  const now = Date.parse('2026-11-30T23:30:00Z');
+  await setTime(now);
+  const [right, ahead] = [manualClock(now), manualClock(now + HOUR_MS)];
+  const tiers = { team: { cost: '10/day' }, plain: 2 };
+  const upstream = await scriptedProvider();
+  upstream.playAlways(whole(used(2, 2)));
+  const providers = { maker: provider(`${upstream.url}/v1`, 'chat', [{ id: 'm', price: PRICE }]) };
+  const config = { database: database.url, providers, tiers };
+  const nodes: TestGateway[] = [];
+  for (const clock of [right, ahead])
+    nodes.push(await gateway({ tier: 'team', clock, storeClock: clock, config }));
+  const [one, two] = nodes;
+  if (one === undefined || two === undefined) throw new Error('no gateway');
+  // The keys of both are of the same account.
+  const shown: (string | null)[] = [];
+  for (const node of [one, two]) shown.push((await ask(node)).headers.get('x-gateway-limits'));
+  expect(shown).toEqual(['cost 6/10 day', 'cost 12/10 day']);
+  for (const node of [one, two]) {
+    const refused = await ask(node);
+    expect([refused.status, refused.headers.get('retry-after')]).toEqual([429, '1800']);
+    expect(await refused.text()).toContain('has spent 12 of 10 USD of this day');
+    const usage = await fetch(`${node.url}/v1/usage`, { headers: { 'x-api-key': node.key } });
+    expect(await usage.json()).toMatchObject({
+      limits: [{ spent: 12, held: 0, left: 0, resets_at: '2026-12-01T00:00:00.000Z' }],
+    });
+  }
+  // A grant holds until its end by the server's clock.
+  const key = await one.newKey({ account: 'plain', tier: 'plain' });
+  const account = await one.store.findAccount('plain');
+  const grant = { accountId: account?.id ?? 0, kind: 'requests' as const, createdAt: now, revokedAt: null };
+  await one.store.addGrants([{ id: 'g', amount: 4, until: now + HOUR_MS / 2, ...grant }]);
+  const statuses: number[] = [];
+  for (let n = 0; n < 8; n += 1) statuses.push((await ask({ ...(n % 2 === 0 ? one : two), key })).status);
+  expect(statuses).toEqual([200, 200, 200, 200, 200, 200, 429, 429]);
+  expect(upstream.requests).toHaveLength(8);
+  await setTime(now + HOUR_MS / 2);
+  right.advance(HOUR_MS / 2);
+  ahead.advance(HOUR_MS / 2);
+  for (const node of [one, two]) expect((await ask(node)).status).toBe(200);
 });

@@ -25,6 +25,8 @@ export interface GatewayOptions {
   /** Of the account `test`, whose key is given. */
   tier?: string;
   clock?: Clock;
+  /** Of the database too, whose leases it decides; else that one has the system's. */
+  storeClock?: Clock;
   /** The environment of the running gateway: its proxies. */
   env?: Record<string, string | undefined>;
   /** Variables that the file may read. */
@@ -77,6 +79,7 @@ export async function startGateway({
   config: members,
   tier = 'enterprise',
   clock = systemClock,
+  storeClock = systemClock,
   env = {},
   variables = {},
   peers,
@@ -100,7 +103,7 @@ export async function startGateway({
   if (config.database === join(directory, 'gateway.db')) {
     writeFileSync(config.database, await (emptyDatabase ??= makeEmptyDatabase()), { mode: 0o600 });
   }
-  const store = await openStore(config.database);
+  const store = await openStore(config.database, { clock: storeClock });
   const app = await startApp({
     config,
     reload: async () => load(),

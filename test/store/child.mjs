@@ -100,13 +100,16 @@ const tasks = {
     await store.close();
     process.stdin.destroy();
   },
-  /** Holds so much at an address, and hangs. */
+  /** Holds so much of a key's account at an address, and hangs. */
   async hold() {
-    const [address, cost] = rest;
+    const [address, cost, asking = JSON.stringify(key)] = rest;
     const store = await openStore(file);
     store.serveAt(address);
     const limits = [{ kind: 'cost', per: 'month', most: 1000 }];
-    const { outcome } = await store.hold({ key, limits, tokens: 1, cost: Number(cost) }, Date.now());
+    const { outcome } = await store.hold(
+      { key: JSON.parse(asking), limits, tokens: 1, cost: Number(cost) },
+      Date.now(),
+    );
     say(outcome);
     setInterval(() => undefined, 1000);
   },

@@ -452,6 +452,57 @@ describe.each(Object.entries(ENGINES))('%s', (name, start) => {
 });
 
 describe('postgres', () => {
+  it('P46: counts in the windows of the server where the clock of one of two processes is an hour ahead', async () => {
+    const database = await temporaryDatabase();
+    const setTime = await settableClock(database);
+    const clocks = [manualClock(), manualClock()];
+    const setAll = async (now: number): Promise<void> => {
+      await setTime(now);
+      for (const [node, clock] of clocks.entries()) clock.advance(now + node * HOUR_MS - clock.now());
+    };
+    // Of the last day of a month: the process that is ahead believes that all windows have ended.
+    const last = Date.parse('2026-11-30T23:30:00Z');
+    await setAll(last);
+    const stores = await Promise.all(clocks.map((clock) => closed(openedSoon(database.url, { clock }))));
+    const [store] = stores;
+    const key = await store?.createKey(newKey());
+    if (store === undefined || key === undefined) throw new Error('no store');
+    const limits = (['hour', 'day', 'month'] as const).map((per) => limit('cost', per, 1000));
+    const standings = () =>
+      Promise.all(
+        stores.map((each, node) => each.standings(key.accountId, limits, clocks[node]?.now() ?? 0)),
+      );
+    const askAll = (): Promise<HoldCount[]> =>
+      Promise.all(
+        Array.from({ length: 100 }, (_, at) => {
+          const asked = { key, limits, tokens: 100, cost: 100 };
+          const held = stores[at % 2]?.hold(asked, clocks[at % 2]?.now() ?? 0);
+          return held ?? Promise.reject(new Error('no store'));
+        }),
+      );
+    for (const [now, resets] of [
+      [last, ['2026-12-01', '2026-12-01', '2026-12-01']],
+      [last + HOUR_MS, ['2026-12-01T01:00:00Z', '2026-12-02', '2027-01-01']],
+    ] as const) {
+      await setAll(now);
+      const counts = await askAll();
+      const admitted = counts.flatMap((count, at) =>
+        count.outcome === 'admitted' ? [{ node: at % 2, hold: count.hold }] : [],
+      );
+      expect(admitted).toHaveLength(10);
+      for (const count of counts) expect(count).toMatchObject({ now, hour: now - (now % HOUR_MS) });
+      for (const { node, hold } of admitted)
+        await stores[node]?.settle({ ...taken(hold, key.accountId, 150), limits }, clocks[node]?.now() ?? 0);
+      const [first, second] = await standings();
+      expect(first).toEqual(second);
+      expect(short(first)).toEqual(limits.map(() => ({ spent: 1500, held: 0 })));
+      expect(first?.map(({ resetsAt }) => resetsAt)).toEqual(resets.map((end) => Date.parse(end)));
+      for (const count of await askAll()) expect(count.outcome).toBe('full');
+      // The leases of both are of the server's clock too: neither takes the other for dead.
+      expect(await Promise.all(stores.map((each) => each.releaseDead()))).toEqual([0, 0]);
+    }
+  });
+
   it('refuses a key that ended and tells a tier that changed, as of the moment of the count', async () => {
     const given = await ENGINES['postgres']?.();
     if (given === undefined) throw new Error('no engine');

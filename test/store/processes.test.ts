@@ -10,6 +10,8 @@ import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vites
 import { openStore } from '../../src/store/open.ts';
 import { loadDriver } from '../../src/store/sqlite/driver.ts';
 import type { AdmissionKey } from '../../src/store/store.ts';
+import { manualClock } from '../helpers/clock.ts';
+import { gateway } from '../helpers/gateway.ts';
 import { settableClock, temporaryDatabase } from '../helpers/postgres.ts';
 import { HOUR, newKey, admit, contentsOf, faultOf, opened, openedSoon, temporaryFile } from './support.ts';
 
@@ -201,6 +203,41 @@ describe.each(['sqlite', 'postgres'])(
       store.serveAt('here');
       expect(await store.releaseDead()).toBe(1);
       expect(await standing()).toMatchObject({ spent: 7, held: 0, estimated: 7 });
+    }, 60_000);
+
+    it('settle within a minute, by themselves, what a process held that was killed and that nobody starts again', async () => {
+      const database = engine === 'sqlite' ? undefined : await temporaryDatabase();
+      const setTime = database && (await settableClock(database));
+      const clock = manualClock(Date.now());
+      await setTime?.(clock.now());
+      const config = { ...(database && { database: database.url }), tiers: { team: { cost: '1000/month' } } };
+      const survivor = await gateway({ tier: 'team', clock, storeClock: clock, config });
+      const { store } = survivor;
+      const key = await store.createKey(newKey({ account: 'test', tier: 'team' }));
+      const asking = JSON.stringify({ id: key.id, accountId: key.accountId, tier: key.tier });
+      const child = start([
+        ...['hold', database?.url ?? join(dirname(survivor.file), 'gateway.db'), 'elsewhere', 7],
+        asking,
+      ]);
+      expect(await child.first).toBe('admitted');
+      child.process.kill('SIGKILL');
+      expect(await child.ended).toBe('SIGKILL');
+      // What is killed has its lease from a real clock on SQLite: the survivor's is never behind it.
+      const killed = Math.max(clock.now(), Date.now());
+      const standing = async () => (await store.standings(key.accountId, [MONTH], clock.now()))[0];
+      const setAll = async (now: number): Promise<void> => {
+        await setTime?.(now);
+        clock.advance(now - clock.now());
+      };
+      await setAll(killed + 30_000);
+      expect(await store.releaseDead()).toBe(0);
+      expect(await standing()).toMatchObject({ spent: 0, held: 7 });
+      await setAll(killed + 60_000);
+      await expect.poll(standing).toMatchObject({ spent: 7, held: 0, estimated: 7 });
+      await expect
+        .poll(() => survivor.log())
+        .toContain('holds of a process that is gone were settled as estimated');
+      expect(await store.releaseDead()).toBe(0);
     }, 60_000);
   },
 );
