@@ -282,6 +282,41 @@ it('relays an answer byte for byte that needs no repair', async () => {
   expect((await askChat('p/m', false)).text).toBe(whole);
 });
 
+describe.each(['chat', 'messages'] as const)(
+  'where the id of a %s answer is of no form of ours',
+  (protocol) => {
+    const model = { chat: 'p/m', messages: 'messages/m' }[protocol];
+    const tools = { chat: CHAT_TOOLS, messages: MESSAGES_TOOLS }[protocol];
+    async function lineOf(text: string): Promise<{ seen: Seen; line: Record<string, unknown> }> {
+      upstream.play({ steps: [streamOf(protocol, text).replaceAll(/chatcmpl-1|msg_1/g, 'gen-1')] });
+      const seen = await ask(to, { protocol, model, stream: true, body: { tools } });
+      const id = String(seen.headers.get('x-request-id'));
+      const find = (): string | undefined =>
+        to
+          .log()
+          .split('\n')
+          .find((line) => line.includes(id) && line.includes('"msg":"answered"'));
+      await expect.poll(find).toBeDefined();
+      return { seen, line: JSON.parse(find() ?? '{}') as Record<string, unknown> };
+    }
+
+    it('the log names no other id for an answer that is looked at and relayed as it came', async () => {
+      const { seen, line } = await lineOf('A list: [1] and {two}.');
+      expect(seen.text).toContain('"id":"gen-1"');
+      expect(line).not.toHaveProperty('repaired');
+      expect(line).not.toHaveProperty('reply_id');
+      expect(line).not.toHaveProperty('upstream_reply_id');
+    });
+
+    it('the log names the id that the client got where the answer is written anew', async () => {
+      const { seen, line } = await lineOf(WRITTEN['Hermes tag'] ?? '');
+      expect(line).toHaveProperty('repaired');
+      expect(line['upstream_reply_id']).toBe('gen-1');
+      expect(seen.text).toContain(`"id":"${String(line['reply_id'])}"`);
+    });
+  },
+);
+
 it('leaves the text as it is where repair is off, and where no tool is offered', async () => {
   const text = WRITTEN['Hermes tag'] ?? '';
   playText(text, false);
