@@ -46,11 +46,13 @@ describe('admit', () => {
       limit: 2,
       used: 1,
       resetsAt: NEXT_HOUR,
+      native: false,
     });
     expect(await admit(store, key, TIERS, clock, silentLog)).toEqual({
       limit: 2,
       used: 2,
       resetsAt: NEXT_HOUR,
+      native: false,
     });
     const refusal = await refusalOf(admit(store, key, TIERS, clock, silentLog));
     expect(refusal).toMatchObject({ kind: 'rate_limited', status: 429 });
@@ -90,6 +92,7 @@ describe('admit', () => {
       limit: 2,
       used: 1,
       resetsAt: NEXT_HOUR + HOUR_MS,
+      native: false,
     });
   });
 
@@ -112,6 +115,7 @@ describe('admit', () => {
       limit: 5,
       used: 3,
       resetsAt: NEXT_HOUR,
+      native: false,
     });
     expect(asked).toEqual([
       ['free', 2],
