@@ -64,6 +64,8 @@ describe('admit', () => {
       shouldRetry: false,
       resetsAt: NEXT_HOUR,
       admission: { limit: 2, used: 2, resetsAt: NEXT_HOUR },
+      per: 'hour',
+      limits: [{ kind: 'requests', per: 'hour', most: 2, spent: 2, resetsAt: NEXT_HOUR }],
     });
   });
 
