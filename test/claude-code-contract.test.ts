@@ -7,6 +7,9 @@ const GRANT = 'sign-in/device-grant.test.ts';
 const APPROVAL = 'sign-in/approval.test.ts';
 const TOGETHER = 'sign-in/together.test.ts';
 const SETTINGS = 'sign-in/managed-settings.test.ts';
+const TELEMETRY = 'sign-in/telemetry.test.ts';
+const WORK = 'store/contract-work.ts';
+const CONVERSATIONS = 'cli/conversations.test.ts';
 const CONTRACT = 'store/contract-sign-ins.ts';
 const APPROVE = 'cli/approve.test.ts';
 const CONNECT = 'cli/connect/sign-in.test.ts';
@@ -110,6 +113,18 @@ const SENTENCES: readonly (readonly [sentence: string, file: string, title: stri
     'tells clients of a gateway without',
   ],
   ['the hint variable is never served unasked', SETTINGS, 'tells clients of a gateway without'],
+  ['telemetry of a signed-in client is 200, in its own form', TELEMETRY, 'is taken from a client'],
+  ['telemetry of everybody else is 404, without a key 401', TELEMETRY, 'is of no path for everybody'],
+  ['nothing of it is kept unless telemetry is on', TELEMETRY, 'is not kept unless telemetry'],
+  ['its counts of work join the conversation', TELEMETRY, 'joins the conversation of'],
+  ['JSON and protobuf, differences', TELEMETRY, 'adds counts of commits'],
+  ['JSON and protobuf, sums since a start', TELEMETRY, 'counts sums since a start'],
+  ['its body is bounded, also when it is compressed', TELEMETRY, 'reads a compressed body'],
+  ['nothing is kept of a malformed body', TELEMETRY, 'keeps nothing of a body'],
+  ['nothing else than counts is kept', TELEMETRY, 'keeps counts and a hash alone'],
+  ['counts go with an export, and with their account', WORK, 'goes with an export'],
+  ['counts are pruned with usage', WORK, 'is pruned with usage'],
+  ['conversations ID shows its counts', CONVERSATIONS, 'show what the agent says'],
   ['sign_in needs loopback or a URL with TLS', CONFIG, 'needs a listener on loopback'],
   ['connect --sign-in writes two settings, and takes them back', CONNECT, 'writes two settings and no key'],
 ];

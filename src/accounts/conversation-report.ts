@@ -3,6 +3,7 @@ import { isoTime } from '../clock.ts';
 import type { ConversationPart } from '../store/conversation-parts.ts';
 import type { Brake, Stopped } from '../store/holds/brakes.ts';
 import type { StoredRequest } from '../store/store.ts';
+import type { Work } from '../store/work.ts';
 import { readDetail } from './request-json.ts';
 
 interface Sums {
@@ -86,6 +87,11 @@ export interface OneConversationJson extends ConversationJson {
   /** Runs of requests that one model answered, in turn. */
   turns: { provider: string | null; model: string | null; requests: number }[];
   compactions: string[];
+  /** What the agent says that it did. */
+  commits: number;
+  pull_requests: number;
+  lines_added: number;
+  lines_removed: number;
   cache_misses: {
     request: string | null;
     at: string;
@@ -103,6 +109,7 @@ export function oneConversationJson(
   parts: readonly ConversationPart[],
   rows: readonly StoredRequest[],
   stop: Stopped | undefined,
+  work: Work,
 ): OneConversationJson {
   return {
     ...(parts.length === 0 && stop !== undefined ? refusedJson(stop) : conversationJson(parts, stop)),
@@ -125,6 +132,10 @@ export function oneConversationJson(
     })),
     turns: turnsOf(rows),
     compactions: rows.filter((row) => row.class === 'compaction').map(({ at }) => isoTime(at)),
+    commits: work.commits,
+    pull_requests: work.pullRequests,
+    lines_added: work.linesAdded,
+    lines_removed: work.linesRemoved,
     cache_misses: rows.flatMap(missOf),
     tools: toolsOf(rows),
   };

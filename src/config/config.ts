@@ -69,8 +69,9 @@ export interface Config {
   /** Sign-in of agents by a code; null: off. `url`: the public origin of a proxy with TLS; null: clients ask at loopback. `autoApprove`: a
    *  code that this machine asks for is shown in the log. */
   signIn: { url: string | null; autoApprove: boolean } | null;
-  /** `settings`: what signed-in Claude Codes are given: the path of the file, and its value when it was read. */
-  claude: { settings: { file: string; value: unknown } | null };
+  /** `settings`: what signed-in Claude Codes are given: the path of the file, and its value when it was read. `telemetry`: their counts of
+   *  commits, pull requests and lines join the conversation. */
+  claude: { settings: { file: string; value: unknown } | null; telemetry: boolean };
   /** Ollama's API is served, and its clients, who send no keys, are this account; null: it is not. */
   ollama: { account: string } | null;
   /** What `GET /metrics` shows; null: the path does not exist. */

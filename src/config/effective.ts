@@ -131,6 +131,7 @@ function settings(config: Config, reader: Reader): EffectiveValue[] {
     ...(config.claude.settings === null
       ? []
       : [reader.row(['claude', 'settings'], config.claude.settings.file)]),
+    ...(config.claude.telemetry ? [reader.row(['claude', 'telemetry'], 'on')] : []),
     reader.row(['ollama', 'account'], config.ollama?.account ?? null),
     reader.row(['metrics'], config.metrics !== null),
     ...(config.metrics === null ? [] : [reader.row(['metrics', 'accounts'], config.metrics.accounts)]),

@@ -134,7 +134,7 @@ export function assemble(
     maintenance: values?.maintenance ?? false,
     admin: values?.admin ?? false,
     signIn,
-    claude: { settings: from?.claude ?? null },
+    claude: { settings: from?.claude ?? null, telemetry: values?.claude?.telemetry === 'on' },
     ollama: values?.ollama ?? null,
     metrics: values?.metrics ? { accounts: values.metrics.accounts ?? false } : null,
     otlp: values?.otlp ?? null,

@@ -171,6 +171,11 @@ function keptId(accountId: number, named: string): string {
   return id;
 }
 
+/** The conversation that an agent of the account names by its own id. */
+export function conversationNamed(accountId: number, named: string): string {
+  return idOfName(accountId, named);
+}
+
 function idOfName(accountId: number, named: string): string {
   return ID_PREFIX + digest(`${accountId} ${NAMED} ${named}`);
 }

@@ -85,6 +85,8 @@ export interface SiteExchange extends Exchange {
   readBody(most?: number): Buffer | Promise<Buffer>;
   /** As `readBody`, of a form. */
   readForm(most: number): Buffer | Promise<Buffer>;
+  /** As `readBody`, of any type. */
+  readBytes(most: number): Buffer | Promise<Buffer>;
 }
 
 /** Paths beside those of models, which the server asks for only if no other route matches. */

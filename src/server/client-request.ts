@@ -128,6 +128,10 @@ export class ClientRequest implements SiteExchange, OpenRequest {
     return readBody(this.#request, Math.min(most, this.#maxBody), this.cancellation, 'form');
   }
 
+  readBytes(most: number): Buffer | Promise<Buffer> {
+    return readBody(this.#request, Math.min(most, this.#maxBody), this.cancellation, 'any');
+  }
+
   whenDelivered(task: () => void): void {
     if (this.#over) task();
     else this.#afterwards = task;

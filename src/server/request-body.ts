@@ -25,13 +25,13 @@ export function readBody(
   request: IncomingMessage,
   limit: number,
   cancellation: Cancellation,
-  as: 'json' | 'form' = 'json',
+  as: 'json' | 'form' | 'any' = 'json',
 ): Buffer | Promise<Buffer> {
   const { headers } = request;
   if (Number(headers['content-length'] ?? 0) > limit) throw tooLarge(limit);
   const type = headers['content-type'];
   if (as === 'form') checkForm(type);
-  else if (type !== 'application/json') checkType(type);
+  else if (as === 'json' && type !== 'application/json') checkType(type);
   const encoding = headers['content-encoding']?.trim().toLowerCase() ?? '';
   if (encoding === '' || encoding === 'identity') {
     return request.complete && cancellation.reason === undefined

@@ -1,5 +1,6 @@
 // What commands that only read need of a store, and what stands for a database that does not exist yet.
 import type { Store } from './store.ts';
+import { NO_WORK } from './work.ts';
 
 /** The methods that commands use that only read. */
 export type StoreReader = Pick<
@@ -16,6 +17,7 @@ export type StoreReader = Pick<
   | 'standings'
   | 'listGrants'
   | 'listStops'
+  | 'workOf'
 >;
 
 /** Stands for a database that does not exist yet. */
@@ -32,4 +34,5 @@ export const NO_STORE: StoreReader = {
   standings: () => Promise.resolve([]),
   listGrants: () => Promise.resolve([]),
   listStops: () => Promise.resolve([]),
+  workOf: () => Promise.resolve(NO_WORK),
 };

@@ -186,6 +186,13 @@ export const SOURCES: Readonly<Record<StoredRecord['type'], Source>> = {
     table: 'brake_prompts',
     columns: columns('conversation', 'prompt', 'accountId', 'requests', 'at'),
   },
+  work: {
+    table: 'conversation_work',
+    columns: columns(
+      ...['accountId', 'conversation', 'series'],
+      ...['commits', 'pullRequests', 'linesAdded', 'linesRemoved', 'at'],
+    ),
+  },
   hour: { table: 'hours', columns: columns('accountId', 'hour', 'requests') },
   usage: { table: 'usage', columns: columns(...USAGE_COLUMNS.map(({ member }) => member)) },
 };

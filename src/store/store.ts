@@ -10,6 +10,7 @@ import type { SignInStore } from './admin/sign-ins.ts';
 import type { BrakeStore } from './holds/brakes.ts';
 import type { Grant, GrantStore, HoldStore, NoticeStore, Spending } from './holds/holds.ts';
 import type { TokenTotals, UsageRow } from './usage-columns.ts';
+import type { WorkRow, WorkStore } from './work.ts';
 
 export type { Account, Key, NewKey, Permission };
 
@@ -174,6 +175,7 @@ export type StoredRecord =
       requests: number;
       at: number;
     }
+  | ({ type: 'work'; accountId: number; at: number } & WorkRow)
   /** Admissions of an hour. */
   | { type: 'hour'; accountId: number; hour: number; requests: number }
   | ({ type: 'usage' } & UsageRow);
@@ -316,6 +318,7 @@ export interface Store
     GrantStore,
     BrakeStore,
     NoticeStore,
+    WorkStore,
     UsageStore,
     HealthStore,
     ItemStore,

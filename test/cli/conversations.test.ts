@@ -127,6 +127,22 @@ describe('conversations', () => {
     expect(rows.map(({ id }) => id)).toEqual(ids);
   });
 
+  it('show what the agent says that it did, as numbers in JSON and where there is any for people', async () => {
+    const shell = await prepared();
+    const none = { commits: 0, pull_requests: 0, lines_added: 0, lines_removed: 0 };
+    expect(await shell.json(['conversations', TALK])).toMatchObject(none);
+    expect((await shell.run(`conversations ${TALK}`)).stdout).not.toContain('commit');
+    const store = await openStore(join(shell.directory, 'gateway.db'));
+    const { id = 0 } = (await store.findAccount('alice')) ?? {};
+    const work = { commits: 1, pullRequests: 0, linesAdded: 1234, linesRemoved: 5 };
+    await store.countWork(id, [{ ...work, conversation: TALK, series: '' }], NOW);
+    await store.close();
+    const shown = { commits: 1, pull_requests: 0, lines_added: 1234, lines_removed: 5 };
+    expect(await shell.json(['conversations', TALK])).toMatchObject(shown);
+    const { stdout } = await shell.run(`conversations ${TALK}`);
+    expect(stdout).toMatch(/changes +1 commit, 1,234 lines added, 5 lines removed\n/);
+  });
+
   it('are a table for people', async () => {
     expect(`\n${(await (await prepared()).run('conversations')).stdout}`).toMatchSnapshot();
   });

@@ -69,6 +69,7 @@ describe('export and import', () => {
         spending: 2,
         brake: 0,
         brake_prompt: 0,
+        work: 0,
         hour: 0,
         usage: 1200,
       },

@@ -60,6 +60,13 @@ it.each([
   expect(faults(text)).toContain(message);
 });
 
+it('counts work of signed-in clients only where the file says so', () => {
+  expect(load('').claude).toEqual({ settings: null, telemetry: false });
+  expect(load('claude: { telemetry: off }').claude.telemetry).toBe(false);
+  expect(load('claude: { telemetry: on }').claude).toEqual({ settings: null, telemetry: true });
+  expect(faults('claude: { telemetry: yes please }')).toContain('claude.telemetry');
+});
+
 it('takes a file of settings that holds a JSON object, and names any other', () => {
   const { settings } = load('claude: { settings: s.json }', { 's.json': '{"model":"auto"}' }).claude;
   expect(settings).toMatchObject({ value: { model: 'auto' } });

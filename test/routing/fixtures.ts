@@ -94,7 +94,7 @@ export function config(
     maintenance: false,
     admin: false,
     signIn: null,
-    claude: { settings: null },
+    claude: { settings: null, telemetry: false },
     log: undefined,
     leftOut: [],
     metrics: null,

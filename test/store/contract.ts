@@ -9,6 +9,7 @@ import { groupedTotals } from './plain-sums.ts';
 import { type Contract, HOUR, keyOf, newKey, usageRow } from './support.ts';
 import { recordsContract } from './contract-records.ts';
 import { signInContract } from './contract-sign-ins.ts';
+import { workContract } from './contract-work.ts';
 import { usageContract } from './contract-usage.ts';
 
 const ATTEMPTS = fc.array(
@@ -427,4 +428,5 @@ export function storeContract(
   usageContract(name, contract);
   recordsContract(name, contract);
   signInContract(name, contract);
+  workContract(name, contract);
 }

@@ -7,10 +7,11 @@ import type { Routing } from '../../routing/routing.ts';
 import type { AdminStore } from '../../store/admin/admin-records.ts';
 import type { SignInStore } from '../../store/admin/sign-ins.ts';
 import type { ItemStore, KeyStore } from '../../store/store.ts';
+import type { WorkStore } from '../../store/work.ts';
 
 export interface SignInOptions {
   current: { readonly config: Config };
-  store: SignInStore & KeyStore & AdminStore & Pick<ItemStore, 'itemKey'>;
+  store: SignInStore & KeyStore & AdminStore & WorkStore & Pick<ItemStore, 'itemKey'>;
   routing: Routing;
   /** Resolves when the search for local servers is over. */
   discovered: Promise<void>;
@@ -31,3 +32,7 @@ export const SIGN_IN_PATHS = {
 
 /** Of the files of the page at `device`. */
 export const DEVICE_FILES = '/device/';
+
+/** Where a signed-in Claude Code sends its telemetry. */
+export const METRICS_PATH = '/v1/metrics';
+export const TELEMETRY_PATHS: ReadonlySet<string> = new Set([METRICS_PATH, '/v1/logs', '/v1/traces']);

@@ -344,7 +344,7 @@ const file = mapping({
   maintenance: may(TRUTH),
   admin: may(TRUTH),
   sign_in: maybe(signIn),
-  claude: maybe(mapping({ settings: may(FILE) })),
+  claude: maybe(mapping({ settings: may(FILE), telemetry: may(choice('on', 'off')) })),
   ollama: maybe(mapping({ account: must(ACCOUNT) }, 'is not a mapping; write { account: NAME }')),
   metrics: maybe(metrics),
   otlp: may(COLLECTOR),

@@ -4,7 +4,7 @@ import { randomBytes } from 'node:crypto';
 import { FIRST_BYTE_RANGES } from '../usage-sums.ts';
 import { StoreError } from '../store.ts';
 import type { Connection, Session } from './connection.ts';
-import { BRAKES, NOTICES } from './holds/schema.ts';
+import { BRAKES, NOTICES, WORK } from './holds/schema.ts';
 
 interface Migration {
   name: string;
@@ -281,6 +281,7 @@ export const MIGRATIONS: readonly Migration[] = [
     name: '0008-notices',
     sql: NOTICES,
   },
+  { name: '0009-work', sql: WORK },
 ];
 
 const TABLES = {

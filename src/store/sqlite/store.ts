@@ -17,6 +17,7 @@ import { noticesOf, prepareNotices } from './holds/notices.ts';
 import { prepareItems, pruneItems } from './items.ts';
 import { findRequests, prepareRequests } from './usage/requests.ts';
 import { prepareUsage, prune, sumUp } from './usage/rows.ts';
+import { workLater } from '../work.ts';
 import { backup, exportRecords, importRecords } from './transfer.ts';
 
 const CREATED = 'SELECT applied_at FROM migrations ORDER BY name LIMIT 1';
@@ -75,6 +76,7 @@ export async function openSqlite(file: string, clock: Clock): Promise<Store> {
       await inSteps(connection, (sql, most) => sql.holds.pruneSpending(now, most));
       await inSteps(connection, (sql, most) => sql.pruneGrants(now - keep, most));
       await inSteps(connection, ({ brakes }, most) => brakes.prune(now, keep, most));
+      await (await import('./work.ts')).pruneWork(connection, now - keep);
     },
     storeItems: (rows, bounds) => run(({ items }) => items.store(rows, bounds)),
     findItems: (accountId, ids, now, mostBytes) =>
@@ -84,6 +86,7 @@ export async function openSqlite(file: string, clock: Clock): Promise<Store> {
     pruneItems: (now) => pruneItems(connection, now),
     ...adminOf(connection),
     ...loadedLater(async () => (await import('./admin/sign-ins.ts')).signInsOf(connection)),
+    ...workLater(async () => (await import('./work.ts')).workOf(connection)),
     exportRecords: () => exportRecords(driver, file),
     async importRecords(batches, audit) {
       const done = await importRecords(driver, file, batches, audit);

@@ -52,6 +52,7 @@ const FORMS: Readonly<Record<StoredRecord['type'], Form>> = {
   spending: { order: 'account_id, kind, start' },
   brake: { order: 'id' },
   brake_prompt: { order: 'conversation, prompt' },
+  work: { order: 'account_id, conversation, series' },
   hour: { order: 'account_id, hour' },
   usage: {
     order: 'id',

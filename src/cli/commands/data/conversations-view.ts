@@ -108,6 +108,7 @@ export function conversationLines(conversation: OneConversationJson, canvas: Can
       conversation.models.map((row) => `${clean(targetOf(row))}: ${sumText(row)}`),
     ),
     ...labelled('in turn', conversation.turns.length === 0 ? [] : [turnsText(conversation)]),
+    ...labelled('changes', changesOf(conversation)),
     ...labelled('compactions', compactions.length === 0 ? [] : [compactions.map(time).join(', ')]),
     ...labelled(
       'cache misses',
@@ -155,6 +156,18 @@ function parentOf(
   known: ReadonlySet<string | null>,
 ): string | null {
   return parent !== null && known.has(parent) ? parent : null;
+}
+
+/** What the agent says that it did. */
+function changesOf(conversation: OneConversationJson): string[] {
+  const { commits, pull_requests: pulls, lines_added: added, lines_removed: removed } = conversation;
+  const words = [
+    ...(commits > 0 ? [plural(commits, 'commit', formatCount(commits))] : []),
+    ...(pulls > 0 ? [plural(pulls, 'pull request', formatCount(pulls))] : []),
+    ...(added > 0 ? [`${plural(added, 'line', formatCount(added))} added`] : []),
+    ...(removed > 0 ? [`${plural(removed, 'line', formatCount(removed))} removed`] : []),
+  ];
+  return words.length === 0 ? [] : [words.join(', ')];
 }
 
 function turnsText({ turns }: OneConversationJson): string {

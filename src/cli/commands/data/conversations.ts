@@ -107,7 +107,8 @@ const MOST_ROWS = 10_000;
 async function showOne(text: string, options: Options, store: StoreReader, context: Context): Promise<void> {
   const { id, parts, stop } = await findConversation(text, store);
   const rows = await store.listRequests({ conversation: id, limit: MOST_ROWS });
-  const found = oneConversationJson(parts, rows.reverse(), stop);
+  const work = await store.workOf(parts[0]?.accountId ?? stop?.accountId ?? 0, id);
+  const found = oneConversationJson(parts, rows.reverse(), stop, work);
   if (options.json) {
     printJson(context, found);
     return;

@@ -19,6 +19,7 @@ export const noCounts = (): Counts => ({
   spending: 0,
   brake: 0,
   brake_prompt: 0,
+  work: 0,
   hour: 0,
   usage: 0,
 });

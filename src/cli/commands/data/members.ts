@@ -7,6 +7,7 @@ import type { StoredRecord } from '../../../store/store.ts';
 import { BRAKES } from '../../../store/holds/brakes.ts';
 import { LIMIT_KINDS } from '../../../tier.ts';
 import { MAX_MODEL_LENGTH, USAGE_COLUMNS, type UsageKind } from '../../../store/usage-columns.ts';
+import { MOST_WORK } from '../../../store/work.ts';
 
 interface Rule {
   fits: (value: unknown) => boolean;
@@ -33,6 +34,7 @@ const LAST_TIME = 8_640_000_000_000_000;
 const CONTROL = /\p{Cc}/u;
 
 const count = rule('a whole number, 0 or more,', (value) => isWhole(value, 0));
+const work = rule(`a whole number from 0 to ${MOST_WORK}`, (value) => isWhole(value, 0, MOST_WORK));
 const number = rule(
   'a number, 0 or more,',
   (value) => typeof value === 'number' && value >= 0 && value < Infinity,
@@ -156,6 +158,16 @@ export const MEMBERS: Readonly<Record<StoredRecord['type'], Readonly<Record<stri
     at: time,
   },
   brake_prompt: { conversation, prompt: word, account_id: accountNumber, requests: count, at: time },
+  work: {
+    account_id: accountNumber,
+    conversation,
+    series: matching('the digest of a series, or an empty text', /^\w{0,64}$/),
+    commits: work,
+    pull_requests: work,
+    lines_added: work,
+    lines_removed: work,
+    at: time,
+  },
   hour: { account_id: accountNumber, hour, requests: count },
   usage: Object.fromEntries(
     USAGE_COLUMNS.map(({ name, kind, nullable }) => [

@@ -1,4 +1,4 @@
-// The tables of brakes and of notices. Steps of ../migrations.ts: one that was released never changes.
+// The tables of brakes, of notices, and of work. Steps of ../migrations.ts: one that was released never changes.
 
 /** Stopped conversations and requests of prompts, as in SQLite. */
 export const BRAKES = `
@@ -39,4 +39,19 @@ export const NOTICES = `
     threshold integer NOT NULL,
     PRIMARY KEY (account_id, kind, per)
   );
+`;
+
+/** What agents say that they did in a conversation, by series of counts. */
+export const WORK = `
+  CREATE TABLE conversation_work (
+    account_id bigint NOT NULL REFERENCES accounts (id) ON DELETE CASCADE,
+    conversation text COLLATE "C" NOT NULL,
+    series text COLLATE "C" NOT NULL,
+    commits bigint NOT NULL,
+    pull_requests bigint NOT NULL,
+    lines_added bigint NOT NULL,
+    lines_removed bigint NOT NULL,
+    at bigint NOT NULL,
+    PRIMARY KEY (account_id, conversation, series)
+  ) WITH (fillfactor = 50);
 `;

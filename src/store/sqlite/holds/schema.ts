@@ -1,4 +1,4 @@
-// The tables of limits of tokens and money, of brakes, and of notices. Steps of ../migrations.ts: one that was released never changes.
+// The tables of limits of tokens and money, of brakes, of notices, and of work. Steps of ../migrations.ts: one that was released never changes.
 
 // `spending`: sums by hour (kind 0) and by day (1); money in billionths of a dollar; `estimated_…` is a part. Usage rows that were
 // `settled` are in it already. `holds`: of requests under way, by the process that holds them; `lapsed_at`: settled as estimated, since
@@ -99,5 +99,20 @@ export const NOTICES = `
     until INTEGER NOT NULL,
     threshold INTEGER NOT NULL,
     PRIMARY KEY (account_id, kind, per)
+  ) STRICT, WITHOUT ROWID;
+`;
+
+/** What agents say that they did in a conversation, by series of counts. */
+export const WORK = `
+  CREATE TABLE conversation_work (
+    account_id INTEGER NOT NULL REFERENCES accounts (id) ON DELETE CASCADE,
+    conversation TEXT NOT NULL,
+    series TEXT NOT NULL,
+    commits INTEGER NOT NULL,
+    pull_requests INTEGER NOT NULL,
+    lines_added INTEGER NOT NULL,
+    lines_removed INTEGER NOT NULL,
+    at INTEGER NOT NULL,
+    PRIMARY KEY (account_id, conversation, series)
   ) STRICT, WITHOUT ROWID;
 `;

@@ -1,0 +1,45 @@
+// What agents say that they did in a conversation.
+import { mergeOfWork, NO_WORK, SUM_OF_WORK, type Work, type WorkStore } from '../work.ts';
+import { inSteps } from './background.ts';
+import type { Connection } from './connection.ts';
+import type { Db } from './driver.ts';
+
+const ADD = `
+  INSERT INTO conversation_work AS w
+    (account_id, conversation, series, commits, pull_requests, lines_added, lines_removed, at)
+  SELECT @accountId, @conversation, @series, @commits, @pullRequests, @linesAdded, @linesRemoved, @at
+  WHERE EXISTS (SELECT 1 FROM accounts WHERE id = @accountId)
+  ON CONFLICT DO UPDATE SET ${mergeOfWork('min', 'max')}`;
+const PRUNE = `DELETE FROM conversation_work WHERE (account_id, conversation, series) IN
+  (SELECT account_id, conversation, series FROM conversation_work WHERE at < ? LIMIT ?)`;
+
+/** Asked about once a minute by each client: statements are not kept. */
+export function workOf({ run }: Pick<Connection<unknown>, 'run'>): WorkStore {
+  return {
+    countWork: (accountId, rows, at) =>
+      run((_, db) => {
+        const add = db.prepare<[object]>(ADD);
+        db.transaction(() => {
+          for (const row of rows) add.run({ ...row, accountId, at });
+        }).immediate();
+      }),
+    workOf: (accountId, conversation) =>
+      run(
+        (_, db) =>
+          db
+            .prepare<[number, string], Work>(`${SUM_OF_WORK} WHERE account_id = ? AND conversation = ?`)
+            .get(accountId, conversation) ?? NO_WORK,
+      ),
+  };
+}
+
+/** Counts that did not change since that time. */
+export function pruneWork(
+  connection: Pick<Connection<{ database: Db }>, 'runOnce' | 'isWaitedFor' | 'closed'>,
+  before: number,
+): Promise<void> {
+  return inSteps(
+    connection,
+    ({ database }, most) => database.prepare<[number, number]>(PRUNE).run(before, most).changes === most,
+  );
+}
