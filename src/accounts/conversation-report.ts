@@ -3,7 +3,7 @@ import { isoTime } from '../clock.ts';
 import type { ConversationPart } from '../store/conversation-parts.ts';
 import type { Brake, Stopped } from '../store/holds/brakes.ts';
 import type { StoredRequest } from '../store/store.ts';
-import type { Work } from '../store/work.ts';
+import type { Work } from '../store/holds/work.ts';
 import { readDetail } from './request-json.ts';
 
 interface Sums {

@@ -1,6 +1,6 @@
 // What commands that only read need of a store, and what stands for a database that does not exist yet.
 import type { Store } from './store.ts';
-import { NO_WORK } from './work.ts';
+import { NO_WORK } from './holds/work.ts';
 
 /** The methods that commands use that only read. */
 export type StoreReader = Pick<

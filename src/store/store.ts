@@ -10,7 +10,7 @@ import type { SignInStore } from './admin/sign-ins.ts';
 import type { BrakeStore } from './holds/brakes.ts';
 import type { Grant, GrantStore, HoldStore, NoticeStore, Spending } from './holds/holds.ts';
 import type { TokenTotals, UsageRow } from './usage-columns.ts';
-import type { WorkRow, WorkStore } from './work.ts';
+import type { WorkRow, WorkStore } from './holds/work.ts';
 
 export type { Account, Key, NewKey, Permission };
 

@@ -4,7 +4,7 @@ import { createHash } from 'node:crypto';
 import { gzipSync } from 'node:zlib';
 import { expect, it } from 'vitest';
 import { conversationNamed } from '../../src/conversations/identity.ts';
-import { NO_WORK, type Work } from '../../src/store/work.ts';
+import { NO_WORK, type Work } from '../../src/store/holds/work.ts';
 import { gateway, type TestGateway } from '../helpers/gateway.ts';
 import { signedIn } from './support.ts';
 
@@ -90,7 +90,7 @@ async function send(
   { url }: TestGateway,
   key: string,
   body: string | Buffer,
-  { path = '/v1/metrics', method = 'POST', headers = {} as Record<string, string> } = {},
+  { path = '/v1/metrics', method = 'POST', headers = {} } = {},
 ): Promise<Response> {
   const type = typeof body === 'string' ? 'application/json' : 'application/x-protobuf';
   return fetch(url + path, {

@@ -7,7 +7,7 @@ import type { Routing } from '../../routing/routing.ts';
 import type { AdminStore } from '../../store/admin/admin-records.ts';
 import type { SignInStore } from '../../store/admin/sign-ins.ts';
 import type { ItemStore, KeyStore } from '../../store/store.ts';
-import type { WorkStore } from '../../store/work.ts';
+import type { WorkStore } from '../../store/holds/work.ts';
 
 export interface SignInOptions {
   current: { readonly config: Config };

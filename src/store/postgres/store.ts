@@ -16,7 +16,7 @@ import { createItems } from './items.ts';
 import { migrate, type Identity } from './migrations.ts';
 import { createRequests } from './usage/requests.ts';
 import { createUsage } from './usage/rows.ts';
-import { workLater } from '../work.ts';
+import { workLater } from '../holds/work.ts';
 import { backup, exportRecords, importRecords } from './transfer.ts';
 import { readUrl } from './url.ts';
 
@@ -87,7 +87,7 @@ function createStore(connection: Connection, { itemKey, createdAt }: Identity, c
     ...createItems(connection),
     ...createAdmin(connection),
     ...loadedLater(async () => (await import('./admin/sign-ins.ts')).createSignIns(connection, changes)),
-    ...workLater(async () => (await import('./work.ts')).createWork(connection)),
+    ...workLater(async () => (await import('./holds/work.ts')).createWork(connection)),
     exportRecords: () => exportRecords(connection),
     importRecords: (batches, audit) => importRecords(connection, batches, audit),
     backup: () => backup(connection),

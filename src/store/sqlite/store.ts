@@ -8,7 +8,7 @@ import { adminOf, prepareAdmin } from './admin/admin.ts';
 import { loadedLater } from '../admin/sign-ins.ts';
 import { createAdmissions, prepareAdmissions, keysOf, prepareKeys } from './access.ts';
 import { createPace, inSteps } from './background.ts';
-import { connect } from './connection.ts';
+import { connect, type Connection } from './connection.ts';
 import { loadDriver, type Db } from './driver.ts';
 import { brakesOf, prepareBrakes } from './holds/brakes.ts';
 import { grantsOf, prepareGrants } from './holds/grants.ts';
@@ -17,7 +17,7 @@ import { noticesOf, prepareNotices } from './holds/notices.ts';
 import { prepareItems, pruneItems } from './items.ts';
 import { findRequests, prepareRequests } from './usage/requests.ts';
 import { prepareUsage, prune, sumUp } from './usage/rows.ts';
-import { workLater } from '../work.ts';
+import { workLater } from '../holds/work.ts';
 import { backup, exportRecords, importRecords } from './transfer.ts';
 
 const CREATED = 'SELECT applied_at FROM migrations ORDER BY name LIMIT 1';
@@ -70,14 +70,7 @@ export async function openSqlite(file: string, clock: Clock): Promise<Store> {
     findRequests: (query) => findRequests(connection, query),
     publishHealth: (unhealthy, recovered) => run((sql) => sql.publishHealth(unhealthy, recovered)),
     listHealth: (now) => run((sql) => sql.listHealth.all(now)),
-    async prune(now, keep) {
-      await removeLeftData(connection);
-      await prune(connection, now, keep);
-      await inSteps(connection, (sql, most) => sql.holds.pruneSpending(now, most));
-      await inSteps(connection, (sql, most) => sql.pruneGrants(now - keep, most));
-      await inSteps(connection, ({ brakes }, most) => brakes.prune(now, keep, most));
-      await (await import('./work.ts')).pruneWork(connection, now - keep);
-    },
+    prune: (now, keep) => pruneOld(connection, now, keep),
     storeItems: (rows, bounds) => run(({ items }) => items.store(rows, bounds)),
     findItems: (accountId, ids, now, mostBytes) =>
       run(({ items }) => items.find(accountId, ids, now, mostBytes)),
@@ -86,7 +79,7 @@ export async function openSqlite(file: string, clock: Clock): Promise<Store> {
     pruneItems: (now) => pruneItems(connection, now),
     ...adminOf(connection),
     ...loadedLater(async () => (await import('./admin/sign-ins.ts')).signInsOf(connection)),
-    ...workLater(async () => (await import('./work.ts')).workOf(connection)),
+    ...workLater(async () => (await import('./holds/work.ts')).workOf(connection)),
     exportRecords: () => exportRecords(driver, file),
     async importRecords(batches, audit) {
       const done = await importRecords(driver, file, batches, audit);
@@ -102,6 +95,15 @@ export async function openSqlite(file: string, clock: Clock): Promise<Store> {
       connection.close();
     },
   };
+}
+
+async function pruneOld(connection: Connection<Statements>, now: number, keep: number): Promise<void> {
+  await removeLeftData(connection);
+  await prune(connection, now, keep);
+  await inSteps(connection, (sql, most) => sql.holds.pruneSpending(now, most));
+  await inSteps(connection, (sql, most) => sql.pruneGrants(now - keep, most));
+  await inSteps(connection, ({ brakes }, most) => brakes.prune(now, keep, most));
+  await (await import('./holds/work.ts')).pruneWork(connection, now - keep);
 }
 
 function prepare(db: Db) {

@@ -6,7 +6,7 @@ import { conversationNamed } from '../../../conversations/identity.ts';
 import { GatewayError } from '../../../errors.ts';
 import type { SiteExchange } from '../../../gateway/exchange.ts';
 import { LIST_KEY_HEADERS } from '../../../protocols/shared/model-list.ts';
-import { MOST_WORK, NO_WORK, type WorkRow } from '../../../store/work.ts';
+import { MOST_WORK, NO_WORK, type WorkRow } from '../../../store/holds/work.ts';
 import { safeHeaders } from '../../reply.ts';
 import { METRICS_PATH, type SignInOptions } from '../paths.ts';
 import { pointsOfJson } from './json.ts';

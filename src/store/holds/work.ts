@@ -26,7 +26,7 @@ export const MOST_WORK = 1_000_000_000;
 export const NO_WORK: Work = { commits: 0, pullRequests: 0, linesAdded: 0, linesRemoved: 0 };
 
 /** Column by count. */
-export const WORK_COLUMNS = {
+const WORK_COLUMNS = {
   commits: 'commits',
   pullRequests: 'pull_requests',
   linesAdded: 'lines_added',

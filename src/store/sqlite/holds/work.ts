@@ -1,8 +1,8 @@
 // What agents say that they did in a conversation.
-import { mergeOfWork, NO_WORK, SUM_OF_WORK, type Work, type WorkStore } from '../work.ts';
-import { inSteps } from './background.ts';
-import type { Connection } from './connection.ts';
-import type { Db } from './driver.ts';
+import { mergeOfWork, NO_WORK, SUM_OF_WORK, type Work, type WorkStore } from '../../holds/work.ts';
+import { inSteps } from '../background.ts';
+import type { Connection } from '../connection.ts';
+import type { Db } from '../driver.ts';
 
 const ADD = `
   INSERT INTO conversation_work AS w
