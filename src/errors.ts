@@ -90,7 +90,8 @@ export interface ErrorOptions {
 export class GatewayError extends Error {
   override readonly name = 'GatewayError';
   readonly kind: ErrorKind;
-  readonly status: number;
+  /** What only a person can end is no 429 to programs that ask again after each. */
+  status: number;
   readonly options: ErrorOptions;
   /** Whose request failed, if its key was accepted. */
   account: string | undefined = undefined;

@@ -67,7 +67,7 @@ export async function admit(
     case 'stopped': {
       const conversation = braked?.conversation ?? '';
       const stop = { conversation, accountId: key.accountId, at: now };
-      throw await stopped(store, log, stop, count.refusal, braked?.status);
+      throw await stopped(store, log, stop, count.refusal);
     }
     case 'key_ended':
       throw new GatewayError('unauthenticated', NOT_VALID);

@@ -2,7 +2,7 @@
 import { GatewayError } from '../errors.ts';
 import type { Logger } from '../log.ts';
 import { plural } from '../plural.ts';
-import type { Braked, BrakeRefusal, BrakeStore, Stop } from '../store/holds/brakes.ts';
+import type { BrakeRefusal, BrakeStore, Stop } from '../store/holds/brakes.ts';
 import { amountText } from '../tier.ts';
 
 /** Characters of a tool's name in the sentence. */
@@ -30,7 +30,6 @@ export async function stopped(
   log: Pick<Logger, 'warn'>,
   stop: Omit<Stop, 'brake'>,
   refusal: BrakeRefusal,
-  status: Braked['status'] = 429,
 ): Promise<GatewayError> {
   const { conversation } = stop;
   try {
@@ -41,5 +40,5 @@ export async function stopped(
   const message =
     `the brake ${refusal.brake} stopped this conversation: ${counted(refusal)}; ` +
     `to let it go on, on the gateway's machine: gateway conversations continue ${conversation}`;
-  return new GatewayError('conversation_stopped', message, { status });
+  return new GatewayError('conversation_stopped', message);
 }

@@ -61,7 +61,7 @@ export function identify(introduction: Introduction, beginnings: Beginnings, now
     prompt: idOf(told.prompt),
     label: label === undefined ? keyLabel : (labelOf(label) ?? keyLabel),
     tools: toolTimes(nonEmpty(headers['x-claude-code-prev-tool-durations'])),
-    client: clientOf(nonEmpty(headers['user-agent']) ?? nonEmpty(headers['originator'])),
+    client: clientNamed(headers),
   };
 }
 
@@ -252,6 +252,11 @@ let lastAgent: string | undefined;
 let lastClient: string | null = null;
 
 const PRODUCT = /^[\w.+-]{1,64}/;
+
+/** The program behind a request, as it names itself. */
+export function clientNamed(headers: Headers): string | null {
+  return clientOf(nonEmpty(headers['user-agent']) ?? nonEmpty(headers['originator']));
+}
 
 function clientOf(userAgent: string | undefined): string | null {
   if (userAgent === undefined) return null;

@@ -2,7 +2,7 @@
 import { authenticate } from '../accounts/access.ts';
 import { admit, type Admitted as Admission } from '../accounts/admission.ts';
 import type { JsonObject } from '../canonical/json.ts';
-import { identify, type Identity } from '../conversations/identity.ts';
+import { clientNamed, identify, type Identity } from '../conversations/identity.ts';
 import { GatewayError } from '../errors.ts';
 import type { ClientProtocol } from '../protocols/interface/protocol.ts';
 import { losesSignatures, protocolFor, type Target } from '../routing/catalog.ts';
@@ -100,14 +100,29 @@ export async function infer(arrival: Arrival, exchange: Exchange, deps: GatewayD
     await answer(ask, { admission, hold, exchange, readAt, remembered }, trace, deps);
   } catch (error) {
     if (error instanceof GatewayError) {
-      error.account = key.account;
-      error.native = key.native;
+      addressTo(error, key, headers);
       if (error.kind === 'rate_limited') deps.limitNotices.look(key);
     }
     throw error;
   } finally {
     exchange.whenDelivered(release);
   }
+}
+
+/** Programs that ask again after each 429, whatever its headers say. */
+const ASKS_AGAIN: ReadonlySet<string | null> = new Set(['opencode']);
+
+/** In the form on which its client ends. */
+function addressTo(error: GatewayError, key: Key, headers: Exchange['headers']): void {
+  error.account = key.account;
+  error.native = key.native;
+  if (isAskedAgain(error, headers)) error.status = 400;
+}
+
+/** What only a person or the next window can end. */
+function isAskedAgain({ kind, status, options }: GatewayError, headers: Exchange['headers']): boolean {
+  if (status !== 429 || !ASKS_AGAIN.has(clientNamed(headers))) return false;
+  return kind === 'conversation_stopped' || options.shouldRetry === false;
 }
 
 /** One branch where no client may ask without a key. */

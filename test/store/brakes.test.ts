@@ -38,7 +38,7 @@ async function closed(opening: Promise<Store>): Promise<Store> {
 }
 
 const sum = (most: number, more: Partial<Braked> = {}): Braked => ({
-  ...{ conversation: TALK, most, begins: false, prompt: undefined, status: 429 },
+  ...{ conversation: TALK, most, begins: false, prompt: undefined },
   ...more,
 });
 

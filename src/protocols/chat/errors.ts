@@ -21,10 +21,19 @@ const ERRORS = {
 // Agents match these codes, so that a provider's own word must not take their place.
 const FIXED_CODE: ReadonlySet<ErrorKind> = new Set<ErrorKind>(['model_not_found', 'context_overflow']);
 
+/** Codes of what is a 400 to clients that ask again after each 429. */
+const ENDED: Partial<Record<ErrorKind, string>> = {
+  conversation_stopped: 'conversation_stopped',
+  rate_limited: 'usage_limit_reached',
+};
+
 export function encodeError(error: GatewayError, _requestId: string): JsonObject {
   const { kind, status } = error;
-  if (kind === 'conversation_stopped' && status === 400)
-    return errorBody(openAiError(error, { ...ERRORS.invalid_request, code: kind }, false), error);
+  if (status === 400 && kind in ENDED)
+    return errorBody(
+      openAiError(error, { ...ERRORS.invalid_request, code: ENDED[kind] ?? null }, false),
+      error,
+    );
   return errorBody(openAiError(error, ERRORS[kind], !FIXED_CODE.has(kind)), error);
 }
 

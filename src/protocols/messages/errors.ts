@@ -48,7 +48,7 @@ function overflowMessage(message: string, tokens: OverflowTokens = {}): string {
 
 function errorType(error: GatewayError): string {
   if (endsOnScreen(error)) return 'billing_error';
-  if (error.kind === 'conversation_stopped' && error.status === 400) return TYPE.invalid_request;
+  if (error.status === 400 && TYPE[error.kind] === 'rate_limit_error') return TYPE.invalid_request;
   return error.status === 404 ? 'not_found_error' : TYPE[error.kind];
 }
 

@@ -13,7 +13,7 @@ import {
   type ErrorWords,
   type OpenAiError,
 } from '../shared/openai/errors.ts';
-import { codexHeaders } from './limit-headers.ts';
+import { codexHeaders, codexSentence } from './limit-headers.ts';
 import { responseOf } from './reply/response.ts';
 
 const ERRORS = {
@@ -50,10 +50,10 @@ export function encodeError(error: GatewayError, _requestId: string): JsonObject
  * After a 413 Codex asks five times more, after a 502 thirty times whatever stands in it; a 429 for a quota that is used up it shows
  * at once. A 503 whose wait stands in seconds it asks again thirty times. After any other 429 it sleeps, and hides the sentence.
  */
-export function errorHead({ kind, options: { limits } }: GatewayError): ErrorHead {
+export function errorHead({ kind, message, options: { limits } }: GatewayError): ErrorHead {
   if (kind === 'too_large' || kind === 'conversation_stopped') return { status: 400 };
   if (kind === 'upstream_account') return { status: 429 };
-  if (limits !== undefined) return { headers: codexHeaders(limits) };
+  if (limits !== undefined) return { headers: [...codexHeaders(limits), ...codexSentence(message)] };
   return kind === 'unavailable' ? { retryAfter: 'milliseconds' } : {};
 }
 

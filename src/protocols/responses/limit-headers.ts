@@ -13,6 +13,11 @@ export function codexHeaders(limits: readonly LimitState[]): string[] {
   return [...windowHeaders('primary', first), ...windowHeaders('secondary', second)];
 }
 
+/** Codex writes its own sentence for a used-up limit, with this text in its middle. Names of accounts may hold any letter, headers may not. */
+export function codexSentence(message: string): string[] {
+  return ['x-codex-promo-message', message.replace(/[^ -~]/g, '?')];
+}
+
 function windowHeaders(place: string, limit: ShareOfLimit | undefined): string[] {
   if (limit === undefined) return [];
   const { share, per, resetsAt } = limit;

@@ -13,8 +13,6 @@ export interface Braked {
   begins: boolean;
   /** undefined: no such brake, or nobody asked. */
   prompt: { id: string; most: number; begins: boolean } | undefined;
-  /** Of a refusal. */
-  status: 400 | 429;
 }
 
 /** Why a request was refused. */

@@ -95,7 +95,10 @@ test("limits of money and tokens are in Codex's status line, the two fullest, th
   ]);
   expect(client.screen?.headers([])).toEqual([]);
   const refused = new GatewayError('rate_limited', 'no', { limits });
-  expect(client.errorHead?.(refused).headers).toEqual(client.screen?.headers(limits));
+  expect(client.errorHead?.(refused).headers).toEqual([
+    ...(client.screen?.headers(limits) ?? []),
+    ...['x-codex-promo-message', 'no'],
+  ]);
 });
 
 test('a provider of this protocol gets what Codex says of its session, and nothing else', () => {

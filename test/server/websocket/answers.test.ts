@@ -17,7 +17,7 @@ beforeAll(async () => {
         messages: provider(`${upstream.url}/v1`, 'messages', ['m']),
         responses: provider(`${upstream.url}/v1`, 'responses', ['r']),
       },
-      tiers: { enterprise: 100_000, two: 2 },
+      tiers: { enterprise: 100_000, two: 2, both: { requests: '10/hour', cost: '5/day' } },
     },
   });
 });
@@ -218,6 +218,13 @@ it('Codex gets the hour of the account for its status line, other clients get no
     },
   });
   expect(created?.type).toBe('response.created');
+  const two = await gateway.newKey({ account: 'two limits', tier: 'both' });
+  const other = await socketClient({ url: gateway.url, key: two }, { headers: { originator: 'codex-tui' } });
+  upstream.play({ steps: [streamOf('chat', '1')] });
+  expect((await other.create({ model: 'c', input: 'x' }))[0]).toMatchObject({
+    rate_limits: { primary: { used_percent: 10, window_minutes: 60 }, secondary: { window_minutes: 1440 } },
+  });
+  upstream.play({ steps: [streamOf('chat', '2')] });
   const [first] = await (await socketClient(gateway)).create({ model: 'c', input: 'x' });
   expect(first?.type).toBe('response.created');
 });

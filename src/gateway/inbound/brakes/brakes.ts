@@ -13,9 +13,6 @@ import { runAtEnd } from './repeated-call.ts';
 
 type BrakeDeps = Pick<GatewayDeps, 'store' | 'clock' | 'log'>;
 
-/** Programs that ask again after a 429, whatever its headers say. */
-const ASKS_AGAIN: ReadonlySet<string | null> = new Set(['opencode']);
-
 /** Rejects with GatewayError `conversation_stopped`. Resolves to undefined where nothing has to be counted. `inbound`: with what was found of
  *  its references. */
 export async function brakesOn(
@@ -26,11 +23,10 @@ export async function brakesOn(
 ): Promise<Braked | undefined> {
   const { conversation } = identity;
   if (conversation === null) return undefined;
-  const status = ASKS_AGAIN.has(identity.client) ? 400 : 429;
   const steps = [...inbound.protocol.client.hints.steps(inbound.value)];
   const { conversation: most, repeatedCall, requestsAPrompt } = brakes;
   if (repeatedCall !== undefined)
-    await checkRun(steps, { conversation, accountId, most: repeatedCall, status }, deps);
+    await checkRun(steps, { conversation, accountId, most: repeatedCall }, deps);
   const prompt = requestsAPrompt === undefined ? undefined : promptOf(steps, identity);
   if (most === undefined && prompt === undefined) return undefined;
   return {
@@ -38,18 +34,17 @@ export async function brakesOn(
     most,
     begins: identity.begun && isBeginning(steps),
     prompt: prompt && requestsAPrompt !== undefined ? { ...prompt, most: requestsAPrompt } : undefined,
-    status,
   };
 }
 
-interface Watched extends Pick<Braked, 'conversation' | 'status'> {
+interface Watched extends Pick<Braked, 'conversation'> {
   accountId: number;
   most: number;
 }
 
 async function checkRun(
   steps: readonly Step[],
-  { conversation, accountId, most, status }: Watched,
+  { conversation, accountId, most }: Watched,
   { store, clock, log }: BrakeDeps,
 ): Promise<void> {
   const run = runAtEnd(steps, most);
@@ -60,5 +55,5 @@ async function checkRun(
   });
   if (calls - forgiven < most) return;
   const stop = { conversation, accountId, at: clock.now(), run: { id, calls } };
-  throw await stopped(store, log, stop, { brake: 'repeated_call', calls, most, name }, status);
+  throw await stopped(store, log, stop, { brake: 'repeated_call', calls, most, name });
 }

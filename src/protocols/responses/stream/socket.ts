@@ -68,18 +68,19 @@ const event: SocketDialect['event'] = (frame) => {
   return isObject(frame.value) ? JSON.stringify({ type: frame.event, ...frame.value }) : undefined;
 };
 
-const HOUR = 'x-codex-primary-';
+const WINDOW = /^x-codex-(primary|secondary)-(.*)$/;
 
-/** The account's hour, for the status line of Codex. Other clients would take an event that they do not know for a fault. */
+/** The account's limits, for the status line of Codex. Other clients would take an event that they do not know for a fault. */
 const head: SocketDialect['head'] = (headers, client) => {
   if (!stringOf(client.originator).startsWith('codex')) return undefined;
-  const hour: JsonObject = {};
+  const windows: Record<string, JsonObject> = {};
   for (let at = 0; at < headers.length; at += 2) {
-    const name = headers[at] ?? '';
-    if (name.startsWith(HOUR)) hour[name.slice(HOUR.length).replaceAll('-', '_')] = Number(headers[at + 1]);
+    const [, place, member = ''] = WINDOW.exec(headers[at] ?? '') ?? [];
+    if (place !== undefined)
+      windows[place] = { ...windows[place], [member.replaceAll('-', '_')]: Number(headers[at + 1]) };
   }
-  if (hour.used_percent === undefined) return undefined;
-  return JSON.stringify({ type: 'codex.rate_limits', rate_limits: { primary: hour } });
+  if (windows.primary === undefined) return undefined;
+  return JSON.stringify({ type: 'codex.rate_limits', rate_limits: windows });
 };
 
 export const dialect: SocketDialect = {
