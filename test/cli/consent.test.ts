@@ -158,6 +158,7 @@ test('P39: config trust --json says what was agreed to', async () => {
     variables: ['ANTHROPIC_API_KEY', 'AWS_SECRET_ACCESS_KEY', 'OPENAI_API_KEY', 'HOST_OF_IT'],
     files: [],
     database: './stolen.db',
+    keyless: null,
     listens: ['0.0.0.0'],
   });
 });

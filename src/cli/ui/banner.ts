@@ -42,6 +42,9 @@ export async function printBanner(running: Running, context: Context): Promise<v
     style.bold(`gateway ${version()} is listening${background ? ' in the background' : ''}`),
     '',
     ...app.endpoints.flatMap(({ name, base }) => rows(name, addresses(app.urls, base, style))),
+    ...(config.ollama === null
+      ? []
+      : rows('ollama', words(`needs no key: account ${clean(config.ollama.account)}`))),
     ...path('database', clean(store.location)),
     ...(config.file === null
       ? rows('config', words('none: uses the providers of the environment'))

@@ -61,7 +61,7 @@ async function agrees({ ask, stderr }: Context): Promise<boolean> {
 const LABEL_WIDTH = 19;
 
 export function reachLines(
-  { hosts, variables, files, database, listens }: FileReach,
+  { hosts, variables, files, database, keyless, listens }: FileReach,
   terminal: Terminal,
 ): string[] {
   const width = widthOf(terminal);
@@ -74,6 +74,7 @@ export function reachLines(
     ...row('variables read', variables.length > 0 ? variables : ['none']),
     ...(files.length === 0 ? [] : row('files read', files)),
     ...(database === null ? [] : row('database', [database])),
+    ...(keyless === null ? [] : row('without a key', [`Ollama's API, as account ${keyless}`])),
     ...(listens.length === 0 ? [] : row('others reach it', listens)),
   ];
 }

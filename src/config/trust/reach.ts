@@ -9,10 +9,12 @@ export interface FileReach {
   hosts: string[];
   /** Variables of the environment that the file reads, by `${NAME}` or by the name of a known provider. */
   variables: string[];
-  /** Other files that it reads, by `${file:PATH}`, as it says them. */
+  /** Other files that it reads, as it says them: by `${file:PATH}`, certificates, tapes, settings of Claude Code. */
   files: string[];
   /** As the file says it; null: the default. */
   database: string | null;
+  /** The account as which programs of this machine may ask without a key; null: none. */
+  keyless: string | null;
   /** Hosts to listen on that other machines can reach. */
   listens: string[];
 }
@@ -34,10 +36,21 @@ export function reachOf(value: unknown): FileReach {
   return {
     hosts: [...new Set(hosts)],
     variables: [...new Set(read.filter((name) => fileNamed(name) === undefined))],
-    files: [...new Set(read.flatMap((name) => fileNamed(name) ?? []))],
+    files: [...new Set([...read.flatMap((name) => fileNamed(name) ?? []), ...filesOf(named, rest)])],
     database: typeof database === 'string' ? database.replace(/(:\/\/).*@/, '$1') : null,
+    keyless: textOf(membersOf(rest['ollama'])['account']) ?? null,
     listens: [...new Set(listens)],
   };
+}
+
+const textOf = (value: unknown): string | undefined => (typeof value === 'string' ? value : undefined);
+
+function filesOf(providers: readonly [string, unknown][], rest: Record<string, unknown>): string[] {
+  const own = providers.flatMap(([, given]) => {
+    const { ca, tape } = membersOf(given);
+    return [ca, tape];
+  });
+  return [...own, membersOf(rest['claude'])['settings']].filter((name) => typeof name === 'string');
 }
 
 const membersOf = (value: unknown): Record<string, unknown> =>
