@@ -2,6 +2,7 @@
 import { snakeCase } from '../snake-case.ts';
 import type { AdminScope, AdminToken } from './admin/admin-records.ts';
 import type { Account, Key, KeyPlace, NewKey, Permission, StoredRecord } from './store.ts';
+import { NO_WORK } from './holds/work.ts';
 import { USAGE_COLUMNS } from './usage-columns.ts';
 
 export interface AccountRow {
@@ -188,10 +189,7 @@ export const SOURCES: Readonly<Record<StoredRecord['type'], Source>> = {
   },
   work: {
     table: 'conversation_work',
-    columns: columns(
-      ...['accountId', 'conversation', 'series'],
-      ...['commits', 'pullRequests', 'linesAdded', 'linesRemoved', 'at'],
-    ),
+    columns: columns(...['accountId', 'conversation', 'series', 'at'], ...Object.keys(NO_WORK)),
   },
   hour: { table: 'hours', columns: columns('accountId', 'hour', 'requests') },
   usage: { table: 'usage', columns: columns(...USAGE_COLUMNS.map(({ member }) => member)) },

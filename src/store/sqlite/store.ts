@@ -20,6 +20,8 @@ import { prepareUsage, prune, sumUp } from './usage/rows.ts';
 import { workLater } from '../holds/work.ts';
 import { backup, exportRecords, importRecords } from './transfer.ts';
 
+const work = () => import('./holds/work.ts');
+
 const CREATED = 'SELECT applied_at FROM migrations ORDER BY name LIMIT 1';
 
 export async function openSqlite(file: string, clock: Clock): Promise<Store> {
@@ -79,7 +81,7 @@ export async function openSqlite(file: string, clock: Clock): Promise<Store> {
     pruneItems: (now) => pruneItems(connection, now),
     ...adminOf(connection),
     ...loadedLater(async () => (await import('./admin/sign-ins.ts')).signInsOf(connection)),
-    ...workLater(async () => (await import('./holds/work.ts')).workOf(connection)),
+    ...workLater(async () => (await work()).workOf(connection)),
     exportRecords: () => exportRecords(driver, file),
     async importRecords(batches, audit) {
       const done = await importRecords(driver, file, batches, audit);
@@ -103,7 +105,7 @@ async function pruneOld(connection: Connection<Statements>, now: number, keep: n
   await inSteps(connection, (sql, most) => sql.holds.pruneSpending(now, most));
   await inSteps(connection, (sql, most) => sql.pruneGrants(now - keep, most));
   await inSteps(connection, ({ brakes }, most) => brakes.prune(now, keep, most));
-  await (await import('./holds/work.ts')).pruneWork(connection, now - keep);
+  await (await work()).pruneWork(connection, now - keep);
 }
 
 function prepare(db: Db) {

@@ -106,13 +106,9 @@ export const NOTICES = `
 export const WORK = `
   CREATE TABLE conversation_work (
     account_id INTEGER NOT NULL REFERENCES accounts (id) ON DELETE CASCADE,
-    conversation TEXT NOT NULL,
-    series TEXT NOT NULL,
-    commits INTEGER NOT NULL,
-    pull_requests INTEGER NOT NULL,
-    lines_added INTEGER NOT NULL,
-    lines_removed INTEGER NOT NULL,
-    at INTEGER NOT NULL,
+    conversation TEXT NOT NULL, series TEXT NOT NULL,
+    commits INTEGER NOT NULL, pull_requests INTEGER NOT NULL,
+    lines_added INTEGER NOT NULL, lines_removed INTEGER NOT NULL, at INTEGER NOT NULL,
     PRIMARY KEY (account_id, conversation, series)
   ) STRICT, WITHOUT ROWID;
 `;

@@ -1,5 +1,6 @@
 // What agents say that they did in a conversation.
-import { mergeOfWork, NO_WORK, SUM_OF_WORK, type Work, type WorkStore } from '../../holds/work.ts';
+import { mergeOfWork, SUM_OF_WORK } from '../../holds/work-sql.ts';
+import { NO_WORK, type Work, type WorkStore } from '../../holds/work.ts';
 import { inSteps } from '../background.ts';
 import type { Connection } from '../connection.ts';
 import type { Db } from '../driver.ts';
