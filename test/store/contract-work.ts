@@ -1,7 +1,8 @@
 // What every engine must do with the counts of an agent's work: added or held at their largest, exported, pruned, gone with the account.
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { Store, StoredRecord } from '../../src/store/store.ts';
-import { MOST_WORK, NO_WORK, type WorkRow } from '../../src/store/holds/work.ts';
+import { MOST_WORK } from '../../src/store/holds/work-sql.ts';
+import { NO_WORK, type WorkRow } from '../../src/store/holds/work.ts';
 import { type Contract, HOUR, newKey, usageRow } from './support.ts';
 
 const TALK = 'conv_3kX9aB2qAAAAAAAA';

@@ -20,9 +20,6 @@ export interface WorkStore {
   workOf(accountId: number, conversation: string): Promise<Work>;
 }
 
-/** The largest count of a row: sums of some rows are still exact. */
-export const MOST_WORK = 1_000_000_000;
-
 export const NO_WORK: Work = { commits: 0, pullRequests: 0, linesAdded: 0, linesRemoved: 0 };
 
 /** A store whose code is loaded when it is first asked. */

@@ -1,6 +1,7 @@
 // Points of OpenTelemetry's metrics, as far as they count an agent's work; whichever form they came in.
 import { hash } from 'node:crypto';
-import { MOST_WORK, type Work } from '../../../store/holds/work.ts';
+import { MOST_WORK } from '../../../store/holds/work-sql.ts';
+import type { Work } from '../../../store/holds/work.ts';
 
 /** The body is not what its type says. */
 export class Malformed extends Error {

@@ -7,7 +7,7 @@ import type { StoredRecord } from '../../../store/store.ts';
 import { BRAKES } from '../../../store/holds/brakes.ts';
 import { LIMIT_KINDS } from '../../../tier.ts';
 import { MAX_MODEL_LENGTH, USAGE_COLUMNS, type UsageKind } from '../../../store/usage-columns.ts';
-import { MOST_WORK } from '../../../store/holds/work.ts';
+import { MOST_WORK } from '../../../store/holds/work-sql.ts';
 
 interface Rule {
   fits: (value: unknown) => boolean;
