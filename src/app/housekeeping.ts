@@ -15,7 +15,7 @@ import type { Parts, Peers, SharedTopic } from './parts.ts';
 
 const DISCOVERY_EVERY_MS = 1000;
 const HEALTH_EVERY_MS = 1000;
-const DATABASE_EVERY_MS = 5000;
+const DATABASE_EVERY_MS = 6000;
 /** Interval to read the spool files of other gateways in the data folder. */
 const DRAIN_EVERY_MS = 60_000;
 const PRUNE_EVERY_MS = HOUR_MS;

@@ -107,8 +107,12 @@ it('has a row in the audit for an import, with what it wrote, and none for a fil
     account: 1,
     removed_account: 0,
     key: 1,
+    sign_in_token: 0,
     grant: 0,
     spending: 0,
+    brake: 0,
+    brake_prompt: 0,
+    work: 0,
     hour: 0,
     usage: 0,
   });

@@ -155,8 +155,8 @@ const READING = ['config show', 'init'];
 const FILE = 'providers: { lab: { protocol: chat, base_url: "http://127.0.0.1:9", models: [a] } }\n';
 
 test.each([
-  ['without', undefined, 620_000],
-  ['with', FILE, 1_045_000],
+  ['without', undefined, 640_000],
+  ['with', FILE, 1_060_000],
 ])(
   '%s a configuration file, a command loads no script that it does not need',
   async (_, file, most) => {
