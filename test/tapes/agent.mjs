@@ -1,5 +1,9 @@
 // A small agent of three protocols: asks, runs the tool that the model calls, sends the result, until the model answers with text.
 // Prints its calls and the answer. Arguments: the protocol, then the prompt.
+import console from 'node:console';
+import process from 'node:process';
+
+const { fetch } = globalThis;
 const [protocol = 'chat', prompt = 'Begin'] = process.argv.slice(2);
 const {
   OPENAI_BASE_URL: base,
