@@ -63,7 +63,7 @@ export interface Exchange {
   /** undefined: the connection carries single requests. */
   readonly memory?: AnswerMemory | undefined;
   /** The client is a program of this machine, as far as its connection and its headers tell. */
-  readonly isLocal?: boolean;
+  readonly isLocal: boolean;
   /** Before the server began to shut down. */
   readonly arrivedInTime: boolean;
   /** Set when the request is admitted: from then on the observers report how it ends. */

@@ -65,6 +65,13 @@ test('without the setting its paths are unknown, and chat asks for a key', async
   expect((await openai(server)).status).toBe(401);
 });
 
+test('a request with an Idempotency-Key needs no more of a key than one without', async () => {
+  const server = await place();
+  expect(await chat(server, {}, { 'idempotency-key': 'one' })).toMatchObject({ status: 200 });
+  expect(await openai(server, { 'idempotency-key': 'two' })).toMatchObject({ status: 200 });
+  await expect.poll(() => accountsOf(server)).toEqual(['local chat', 'local ollama']);
+});
+
 test('a chat streams lines by default, counts as the account, and is whole where that is asked for', async () => {
   const server = await place();
   const stream = await chat(server);

@@ -35,7 +35,7 @@ export function askingKey(
 
 /** Also one with a key: what is served here needs none, so nobody else shall find it. */
 function refuseStrangers({ headers: { origin }, isLocal }: Exchange, origins: readonly string[]): void {
-  if (isLocal !== true) {
+  if (!isLocal) {
     const message = 'this path is for programs of the machine on which the gateway runs; use /v1 with a key';
     throw new GatewayError('forbidden_host', message);
   }
@@ -49,6 +49,6 @@ function mayAskWithout(
   { headers, isLocal }: Exchange,
   keyHeaders: readonly KeyHeader[],
 ): boolean {
-  if (isLocal !== true || hasCredential(headers, keyHeaders)) return false;
+  if (!isLocal || hasCredential(headers, keyHeaders)) return false;
   return keyless === true || headers.origin === undefined;
 }

@@ -27,6 +27,9 @@ export class BufferedExchange<S extends Sink = Sink> implements Exchange {
   get memory(): AnswerMemory | undefined {
     return this.#exchange.memory;
   }
+  get isLocal(): boolean {
+    return this.#exchange.isLocal;
+  }
   get arrivedInTime(): boolean {
     return this.#exchange.arrivedInTime;
   }

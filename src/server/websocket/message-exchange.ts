@@ -29,6 +29,8 @@ export class MessageExchange implements Exchange, OpenRequest {
   readonly memory: AnswerMemory;
   readonly arrivedInTime: boolean;
   readonly isOpenToAnswers = false;
+  /** Whoever opened the connection has sent a key. */
+  readonly isLocal = false;
   readonly cancellation = new CancellationSource();
   readonly sink: MessageSink;
   /** Resolves when the last byte of the answer has left, or the connection is closed. */

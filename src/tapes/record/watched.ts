@@ -40,6 +40,10 @@ export class WatchedExchange implements Exchange {
     return this.#inner.memory;
   }
 
+  get isLocal(): boolean {
+    return this.#inner.isLocal;
+  }
+
   get arrivedInTime(): boolean {
     return this.#inner.arrivedInTime;
   }
