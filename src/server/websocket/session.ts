@@ -127,6 +127,8 @@ class SocketSession implements Session {
   #take(data: RawData, isBinary: boolean): void {
     const { deps } = this.#shared;
     this.#isAlive = true;
+    // No answer would reach a client to which the close was sent: it sends the message again over another connection.
+    if (this.#ws.readyState !== this.#ws.OPEN) return;
     this.#usedAt = deps.clock.monotonic();
     if (isBinary) return this.#ws.close(NO_TEXT, 'messages are JSON text');
     const bytes = Array.isArray(data) ? Buffer.concat(data) : Buffer.from(data as ArrayBuffer);

@@ -5,7 +5,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { WebSocket } from 'ws';
 import { manualClock } from '../../helpers/clock.ts';
 import { gateway, provider, type GatewayOptions, type TestGateway } from '../../helpers/gateway.ts';
-import { hello, rawClient, rawRequest } from '../../helpers/raw-client.ts';
+import { hello, rawClient, rawRequest, type RawClient } from '../../helpers/raw-client.ts';
 import { gate, scriptedProvider, type ScriptedProvider } from '../../helpers/scripted-provider.ts';
 import { idOf, socketClient, textOf } from '../../helpers/socket-client.ts';
 import { START, content, FINISH, TERMINAL, streamOf } from '../../gateway/wire.ts';
@@ -46,6 +46,11 @@ const HANDSHAKE = [
   'sec-websocket-version: 13',
   'sec-websocket-key: AAAAAAAAAAAAAAAAAAAAAA==',
 ];
+
+const upgradeOf = ({ key }: TestGateway): string =>
+  `GET /v1/responses HTTP/1.1\r\nauthorization: Bearer ${key}\r\n${HANDSHAKE.join('\r\n')}\r\n\r\n`;
+
+const CREATE = '{"type":"response.create","model":"c","input":"x"}';
 
 describe('the upgrade passes the checks of a request', () => {
   it('no key and a key that is not valid: 401; without the permission: 403', async () => {
@@ -181,13 +186,36 @@ describe('frames that are no messages close the connection', () => {
   });
 });
 
+/** Of a client to the gateway, with a mask that changes nothing. */
+function frame(opcode: number, payload: string): Buffer {
+  return Buffer.concat([
+    Buffer.from([0x80 + opcode, 0x80 + payload.length, 0, 0, 0, 0]),
+    Buffer.from(payload),
+  ]);
+}
+const TEXT = 0x1;
+const BYTES = 0x2;
+
+async function rawSocket(to: TestGateway): Promise<RawClient> {
+  const client = await rawClient(to.url);
+  client.send(upgradeOf(to));
+  await client.until('\r\n\r\n');
+  return client;
+}
+
+it('a message behind the one for which the connection closes asks nobody', async () => {
+  const { upstream, to } = await start();
+  const client = await rawSocket(to);
+  client.send(Buffer.concat([frame(BYTES, '{}'), frame(TEXT, CREATE)]));
+  await client.until('\x88');
+  await to.stop();
+  expect(upstream.requests).toHaveLength(0);
+});
+
 it('what is sent right behind the handshake is answered', async () => {
   const { to } = await start();
   const client = await rawClient(to.url);
-  const text = '{"type":"response.create","model":"c","input":"x"}';
-  const head = `GET /v1/responses HTTP/1.1\r\nauthorization: Bearer ${to.key}\r\n${HANDSHAKE.join('\r\n')}\r\n\r\n`;
-  const frame = Buffer.concat([Buffer.from([0x81, 0x80 + text.length, 0, 0, 0, 0]), Buffer.from(text)]);
-  client.send(Buffer.concat([Buffer.from(head), frame]));
+  client.send(Buffer.concat([Buffer.from(upgradeOf(to)), frame(TEXT, CREATE)]));
   expect(await client.until('response.completed')).toContain('HTTP/1.1 101 ');
 });
 
