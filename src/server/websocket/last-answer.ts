@@ -48,6 +48,7 @@ export class LastAnswer implements AnswerMemory {
   #texts: ReadonlyMap<string, () => string> = new Map();
   /** A request has found something since `beginRequest`. */
   #isUsed = false;
+  #isEnded = false;
 
   constructor(all: AnswerMemories) {
     this.#all = all;
@@ -64,6 +65,7 @@ export class LastAnswer implements AnswerMemory {
   }
 
   keep(items: readonly NewStored[]): void {
+    if (this.#isEnded) return;
     const size = items.reduce((sum, item) => sum + item.size, 0);
     this.#texts = this.#all.take(this, size)
       ? new Map(items.map(({ id, text }) => [id, text] as const))
@@ -82,5 +84,11 @@ export class LastAnswer implements AnswerMemory {
   forget(): void {
     this.#all.release(this);
     this.#texts = new Map();
+  }
+
+  /** Its connection is closed: an answer that is settled only then is kept no more. */
+  end(): void {
+    this.#isEnded = true;
+    this.forget();
   }
 }

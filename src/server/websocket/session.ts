@@ -192,7 +192,7 @@ class SocketSession implements Session {
   #closed(): void {
     this.#cancelCheck?.();
     this.#waiting = [];
-    this.#memory.forget();
+    this.#memory.end();
   }
 
   /** A client that vanished without a word would keep its place, and its provider, for ever. */

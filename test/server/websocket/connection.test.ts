@@ -376,6 +376,10 @@ it('what all connections remember is bounded: the one that was idle longest send
   first.forget();
   second.keep(item('f', 60));
   expect(second.find(['f']).get('f')).toBe('f');
+  // Its client left while its answer was settled.
+  second.end();
+  second.keep(item('g', 60));
+  expect(second.find(['f', 'g']).size).toBe(0);
 });
 
 it('a connection remembers its last answer alone', async () => {
