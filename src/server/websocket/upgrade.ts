@@ -83,12 +83,13 @@ export async function openSocket(
   if (maintenance) {
     throw new GatewayError('unavailable', 'the gateway is in maintenance', { retryAfter: 60 });
   }
+  checkHandshake(headers);
+  const { startSession } = await import('./session.ts');
+  // Nothing is waited for between this and the session's beginning: clients that come together count one after the other.
   if (sessions.count >= limits.maxConcurrent) {
     const message = `the gateway has ${plural(sessions.count, 'WebSocket')} open already (limits.max_concurrent)`;
     throw new GatewayError('unavailable', message, { retryAfter: 1 });
   }
-  checkHandshake(headers);
-  const { startSession } = await import('./session.ts');
   if (!request.isGone) startSession({ request, head, protocol, dialect: endpoint.dialect }, shared);
 }
 

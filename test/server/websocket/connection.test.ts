@@ -118,6 +118,14 @@ describe('the upgrade passes the checks of a request', () => {
       .toBe('Yes');
   });
 
+  it('more at once than limits.max_concurrent: the others get 503', async () => {
+    const { to } = await start({ limits: { max_concurrent: 1 } });
+    const clients = await Promise.all(Array.from({ length: 5 }, () => rawClient(to.url)));
+    for (const client of clients) client.send(upgradeOf(to));
+    const answers = await Promise.all(clients.map((client) => client.until('\r\n\r\n')));
+    expect(answers.map((answer) => answer.slice(9, 12)).sort()).toEqual(['101', '503', '503', '503', '503']);
+  });
+
   it('in maintenance: 503', async () => {
     const { to } = await start({ config: { maintenance: true } });
     expect(await refused(to, { authorization: `Bearer ${to.key}` })).toMatchObject({ status: 503 });
