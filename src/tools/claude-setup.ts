@@ -24,8 +24,9 @@ const claudeScreen = ({ native }: Pick<Pointing, 'native'>): Environment => ({
 });
 
 /** Of settings, whose key may be one of the person's: the mark comes with each request. */
-export function claudeSettings(to: Omit<Pointing, 'fileAt'>): Environment {
-  return { ...claudeEnv(to), ...(to.native === true && { ANTHROPIC_CUSTOM_HEADERS: 'x-gateway-native: 1' }) };
+export function claudeSettings(to: Omit<Pointing, 'fileAt'>): Setup {
+  const env = claudeEnv(to);
+  return to.native === true ? { env, lines: { ANTHROPIC_CUSTOM_HEADERS: 'x-gateway-native: 1' } } : { env };
 }
 
 /** What `gateway connect` writes into settings, too. */

@@ -54,7 +54,7 @@ export const CONNECT_TOOLS: readonly ConnectTool[] = [
     name: 'claude',
     settings: settings.claude,
     signIn: settings.claudeSignIn,
-    env: (to) => ({ env: claudeSettings(to) }),
+    env: claudeSettings,
     steps: () => [begin('claude')],
   }),
   row({

@@ -1,7 +1,15 @@
 // Plans, makes and takes back the changes of files for one tool. A plan changes nothing: each file is read, edited in memory and
 // checked, so that a fault in one leaves all of them.
 import { CliError } from '../cli-error.ts';
-import { applyEdits, editorOf, sha256, takeOut, type Format, type OwnValue } from './texts/changes.ts';
+import {
+  applyEdits,
+  editorOf,
+  isThere,
+  sha256,
+  takeOut,
+  type Format,
+  type OwnValue,
+} from './texts/changes.ts';
 import type { Connection, Connections, FileRecord } from './connections.ts';
 import { DocumentError, type Edit } from './texts/document.ts';
 import {
@@ -279,7 +287,6 @@ function resultOf(how: Undone['how'], base: Undone['base']): UndoneFile['result'
 
 /** `changed`: the files are not as they were written; `gone`: none of them holds anything of ours. */
 export async function stateOf(connection: Connection): Promise<'connected' | 'changed' | 'gone'> {
-  const { valueAt } = await import('./texts/document.ts');
   let [same, ours] = [true, false];
   for (const { path, after, format, own } of connection.files) {
     const { content } = readFileState(path);
@@ -291,7 +298,7 @@ export async function stateOf(connection: Connection): Promise<'connected' | 'ch
     try {
       const value =
         content && (await editorOf(format)).read(content.bytes.toString('utf8').replace(/^\ufeff/, ''));
-      ours ||= own.some((item) => valueAt(value, item.path) !== undefined);
+      ours ||= own.some((item) => isThere(value, item));
     } catch {
       // A file that is not valid now.
     }

@@ -55,17 +55,22 @@ export const json = (value: unknown): Json => JSON.parse(JSON.stringify(value)) 
 
 export const claudeFolder = (places: Places): string => folder(places, 'CLAUDE_CONFIG_DIR', '.claude');
 
-export const claude: Settings = (to, places) => [
-  {
+export const claude: Settings = (to, places) => {
+  const { env, lines = {} } = claudeSettings(to);
+  const change: FileChange = {
     path: path.join(claudeFolder(places), 'settings.json'),
     format: 'json',
-    edits: Object.entries(claudeSettings(to)).flatMap(([name, value]) =>
-      value === undefined ? [] : edits([['env', name], value]),
-    ),
+    edits: [
+      ...Object.entries(env).flatMap(([name, value]) =>
+        value === undefined ? [] : edits([['env', name], value]),
+      ),
+      ...Object.entries(lines).map(([name, value]): Edit => ({ path: ['env', name], value, line: true })),
+    ],
     secret: true,
     strict: true,
-  },
-];
+  };
+  return [change];
+};
 
 /** It gets its key by a sign-in; without these two its /login offers no gateway. */
 export const claudeSignIn = (url: string, places: Places): FileChange[] => [

@@ -1,6 +1,7 @@
 // How each tool is pointed at a gateway for one process. Sources are the tools' documentation and code; comments name what a setting
 // works around.
 import type { Environment } from '../environment.ts';
+import { withLine } from './texts/lines.ts';
 
 /** What a row may use. */
 export interface Pointing {
@@ -29,10 +30,23 @@ export type Limits = Pick<Pointing, 'window' | 'output'>;
 export interface Setup {
   /** Replaces variables of the user's environment. undefined removes one. */
   env: Environment;
+  /** Lines of variables that hold several: those of the user stay. */
+  lines?: Readonly<Record<string, string>>;
   /** Stand before the user's arguments. */
   args?: readonly string[];
   /** Contents of private files, by name. */
   files?: Readonly<Record<string, string>>;
+}
+
+/** What replaces variables of the user's environment. */
+export function variablesFor(
+  { env, lines = {} }: Pick<Setup, 'env' | 'lines'>,
+  user: Environment,
+): Environment {
+  const added: Environment = Object.fromEntries(
+    Object.entries(lines).map(([name, line]) => [name, withLine(user[name] ?? '', line)]),
+  );
+  return { ...env, ...added };
 }
 
 /** A program of the user's own with an official SDK. The messages SDK sends both of its credentials where both are set: the one that

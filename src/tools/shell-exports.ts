@@ -3,7 +3,7 @@ import path from 'node:path';
 import type { Environment } from '../environment.ts';
 import { CliError } from '../cli-error.ts';
 import { findTool } from './tools.ts';
-import { programSetup, type Pointing, type Setup } from './setups.ts';
+import { programSetup, variablesFor, type Pointing, type Setup } from './setups.ts';
 import type { Target } from './settings.ts';
 import type { ConnectTool } from './connected-tools.ts';
 
@@ -21,11 +21,11 @@ export function shellOf(env: Environment): Shell {
 export type Variables = Setup['env'];
 
 /** Without a tool: the variables of the official SDKs. Throws CliError if the tool needs more than variables. */
-export function environmentFor(tool: ConnectTool | undefined): (to: Target) => Variables {
+export function environmentFor(tool: ConnectTool | undefined): (to: Target, user: Environment) => Variables {
   if (tool !== undefined && tool.env === undefined) throw notByVariables(tool);
   const setup = tool?.env ?? programSetup;
   const to = (target: Target): Pointing => ({ ...target, fileAt: (name) => name });
-  return (target) => setup(to(target)).env;
+  return (target, user) => variablesFor(setup(to(target)), user);
 }
 
 function notByVariables({ name, title }: Pick<ConnectTool, 'name' | 'title'>): CliError {

@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import { claudeSettings } from '../../src/tools/claude-setup.ts';
 import type { Environment } from '../../src/environment.ts';
-import { programSetup, type Pointing, type Setup } from '../../src/tools/setups.ts';
+import { programSetup, variablesFor, type Pointing, type Setup } from '../../src/tools/setups.ts';
 import { findTool, TOOLS } from '../../src/tools/tools.ts';
 
 const TO: Pointing = {
@@ -60,7 +60,7 @@ describe('Claude Code', () => {
     const native = { ...TO, native: true };
     // The key of a run bears the mark itself; that of settings may be one of the person's.
     expect(of(setupOf('claude', native).env)).toEqual(['1', '1', undefined]);
-    expect(of(claudeSettings(native))).toEqual(['1', '1', 'x-gateway-native: 1']);
+    expect(of(variablesFor(claudeSettings(native), {}))).toEqual(['1', '1', 'x-gateway-native: 1']);
   });
 
   it('gets the variables in a file, too, which ranks above the settings of the user', () => {

@@ -11,7 +11,7 @@ import { CliError } from '../../cli-error.ts';
 import type { GatewayRecorder } from '../../app/parts.ts';
 import { withoutProxy } from '../../tools/no-proxy.ts';
 import { findProgram } from '../../tools/programs.ts';
-import { programSetup, type Setup } from '../../tools/setups.ts';
+import { programSetup, variablesFor, type Setup } from '../../tools/setups.ts';
 import { findTool, TOOL_NAMES, type Tool } from '../../tools/tools.ts';
 import { LOCAL_ACCOUNT, ProgramEnd, type Context } from '../context.ts';
 import { openDatabase } from '../database.ts';
@@ -232,7 +232,7 @@ async function limitLine(
 }
 
 /** The user's environment with what points the tool at the gateway. No proxy stands between the tool and this machine. */
-function environment(user: Environment, { env }: Setup): Environment {
-  const merged = { ...user, ...env, ...withoutProxy(user) };
+function environment(user: Environment, setup: Setup): Environment {
+  const merged = { ...user, ...variablesFor(setup, user), ...withoutProxy(user) };
   return Object.fromEntries(Object.entries(merged).filter(([, value]) => value !== undefined));
 }

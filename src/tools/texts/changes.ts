@@ -14,6 +14,7 @@ import {
   type Json,
   type Path,
 } from './document.ts';
+import { hasLine, withLine, withoutLine } from './lines.ts';
 
 export type Format = 'json' | 'yaml' | 'toml';
 
@@ -35,6 +36,8 @@ export interface OwnValue {
   /** SHA-256 of the value as JSON. */
   wrote: string;
   entry?: true;
+  /** Of the value, this line alone. */
+  line?: string;
 }
 
 export const sha256 = (data: string | Buffer): string => createHash('sha256').update(data).digest('hex');
@@ -92,14 +95,18 @@ export function applyEdits(
     for (const edit of edits) {
       const value = editor.read(text);
       const existing = valueAt(value, edit.path);
-      text = editor.set(text, edit.path, edit.value);
-      expected = assigned(expected, edit.path, edit.value);
+      const line = edit.line === true && typeof edit.value === 'string' ? edit.value : undefined;
+      const wanted =
+        line !== undefined && typeof existing === 'string' ? withLine(existing, line) : edit.value;
+      text = editor.set(text, edit.path, wanted);
+      expected = assigned(expected, edit.path, wanted);
       own.push({
         path: edit.path,
         depth: depthOf(value, edit.path),
         ...(existing !== undefined && { before: existing }),
         wrote: hashOf(valueAt(editor.read(text), edit.path)),
         ...(edit.entry && { entry: true }),
+        ...(line !== undefined && { line }),
       });
     }
     // A style that an editor does not know must not damage the file.
@@ -122,6 +129,10 @@ export function takeOut(
     for (const item of [...own].reverse()) {
       const value = valueAt(editor.read(text), item.path);
       if (value === undefined) continue;
+      if (item.line !== undefined && hashOf(value) !== item.wrote) {
+        text = lineRemoved(text, editor, item);
+        continue;
+      }
       if (!item.entry && hashOf(value) !== item.wrote) {
         left.push(formatSegments(item.path));
         continue;
@@ -131,6 +142,22 @@ export function takeOut(
     }
     return { text, left, blank: editor.isBlank(text) };
   });
+}
+
+/** Whether a file holds anything of ours at this place. */
+export function isThere(value: Json | undefined, { path, line }: OwnValue): boolean {
+  const found = valueAt(value, path);
+  return line === undefined ? found !== undefined : typeof found === 'string' && hasLine(found, line);
+}
+
+/** Without our line of a value that the user changed since. One that the user had before stays. */
+function lineRemoved(text: string, editor: Editor, item: OwnValue): string {
+  const { path, line = '', before } = item;
+  const value = valueAt(editor.read(text), path);
+  if (typeof value !== 'string' || !hasLine(value, line)) return text;
+  if (typeof before === 'string' && hasLine(before, line)) return text;
+  const rest = withoutLine(value, line);
+  return rest === '' && before === undefined ? removed(text, editor, item) : editor.set(text, path, rest);
 }
 
 /** Without the value, and without the containers that were made for it. */

@@ -11,6 +11,8 @@ export interface Edit {
   value: Json;
   /** The value belongs to the gateway whole: it is taken out even if the user changed something inside. */
   entry?: true;
+  /** The value is one line of a text: the user's own lines stay beside it, and it is taken out alone. */
+  line?: true;
 }
 
 /** Names of members and indexes of items that lead to a value. */

@@ -333,7 +333,8 @@ async function printEnvironment(tool: ConnectTool | undefined, run: Run): Promis
     facts.config,
     async (store) => (await keyGiven(store, run)) ?? newKey(store, context, tool?.name ?? 'env'),
   );
-  const variables = { ...setup(targetOf(facts, key.plaintext, options)), ...withoutProxy(context.env) };
+  const target = targetOf(facts, key.plaintext, options);
+  const variables = { ...setup(target, context.env), ...withoutProxy(context.env) };
   if (options.json === true) printJson(context, { url: facts.url, variables, key: key.id });
   else context.stdout.write(exportLines(variables, options.shell ?? shellOf(context.env)));
   const view = await import('../../tools/connect-view.ts');
