@@ -7,3 +7,8 @@ export function isLoopback(host: string): boolean {
   if (name === 'localhost' || name.endsWith('.localhost') || name === '::1') return true;
   return name.startsWith('127.') && isIP(name) === 4;
 }
+
+/** `host`: as the header of a request has it, with or without a port. */
+export function isLoopbackHost(host: string): boolean {
+  return isLoopback(host.replace(/:\d*$/, ''));
+}

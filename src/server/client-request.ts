@@ -5,7 +5,7 @@ import { CancellationSource } from '../cancellation.ts';
 import type { Clock } from '../clock.ts';
 import type { GatewayError } from '../errors.ts';
 import { ClientGone, type SiteExchange } from '../gateway/exchange.ts';
-import { isLoopback } from '../loopback.ts';
+import { isLoopback, isLoopbackHost } from '../loopback.ts';
 import { protocolOfAnyClient, protocolOfClient } from '../protocols/registry.ts';
 import type { Connections, OpenRequest } from './connections.ts';
 import { readBody } from './request-body.ts';
@@ -30,10 +30,15 @@ interface ClientRequestOptions {
 }
 
 /** Headers that proxies add. */
-const FORWARDED = ['forwarded', 'via', 'x-forwarded-for', 'x-forwarded-host', 'x-real-ip'];
+const FORWARDED = /^(?:forwarded|via|x-forwarded-.*|x-real-ip|x-client-ip|true-client-ip|cf-connecting-ip)$/;
 
 function isForwarded(headers: IncomingMessage['headers']): boolean {
-  return FORWARDED.some((name) => headers[name] !== undefined);
+  return Object.keys(headers).some((name) => FORWARDED.test(name));
+}
+
+/** By what name a program asks its own machine: of a proxy that passes on the name that it has itself, no header may tell more. */
+function asksThisMachine(host = ''): boolean {
+  return isLoopbackHost(host) || /^(?:0\.0\.0\.0|\[::\])(?::\d+)?$/.test(host);
 }
 
 const ignore = (): void => undefined;
@@ -106,9 +111,11 @@ export class ClientRequest implements SiteExchange, OpenRequest {
     return this.#request.socket.remoteAddress ?? '';
   }
 
-  /** Its connection comes from this machine, and no proxy says that it passes on what came from elsewhere. */
+  /** Its connection comes from this machine, and nothing shows that a proxy passes on what came from elsewhere. */
   get isLocal(): boolean {
-    return isLoopback(this.remoteAddress.replace(/^::ffff:/, '')) && !isForwarded(this.headers);
+    const { headers } = this;
+    const isNear = isLoopback(this.remoteAddress.replace(/^::ffff:/, ''));
+    return isNear && asksThisMachine(headers.host) && !isForwarded(headers);
   }
 
   get isGone(): boolean {

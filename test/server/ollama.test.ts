@@ -399,7 +399,16 @@ test('web pages may not ask, but those of listen.origins', async () => {
   expect((await openai(server, { origin })).status).toBe(401);
 });
 
-test.each(['forwarded', 'x-forwarded-for', 'x-forwarded-host', 'x-real-ip', 'via'])(
+const OF_PROXIES = [
+  'forwarded',
+  'x-forwarded-for',
+  'x-forwarded-host',
+  'x-forwarded-proto',
+  'x-real-ip',
+  'via',
+];
+
+test.each([...OF_PROXIES, 'cf-connecting-ip', 'true-client-ip', 'x-client-ip'])(
   'what a proxy passes on (%s) is not from this machine',
   async (name) => {
     const server = await place();
@@ -408,21 +417,29 @@ test.each(['forwarded', 'x-forwarded-for', 'x-forwarded-host', 'x-real-ip', 'via
   },
 );
 
-test('a foreign Host is refused before all else', async () => {
-  const server = await place();
-  const status = await new Promise((resolve, reject) => {
-    const { port } = new URL(server.url);
-    const asked = httpRequest({
-      port,
-      host: '127.0.0.1',
-      path: '/api/tags',
-      headers: { host: 'evil.example' },
-    });
+/** The status of a request with this Host header, which fetch does not let a caller choose. */
+function statusFor({ url }: { url: string }, host: string, path: string): Promise<number | undefined> {
+  return new Promise((resolve, reject) => {
+    const { port } = new URL(url);
+    const asked = httpRequest({ port, host: '127.0.0.1', path, headers: { host } });
     asked.on('response', (response) => resolve(response.resume().statusCode));
     asked.on('error', reject);
     asked.end();
   });
-  expect(status).toBe(403);
+}
+
+test('what comes by the name of a proxy is not from this machine, also without a header that says so', async () => {
+  const listen = { hosts: ['127.0.0.1'], port: 0, names: ['gateway.example.com', '0.0.0.0'] };
+  const server = await place({ listen });
+  expect(await statusFor(server, 'gateway.example.com', '/api/tags')).toBe(403);
+  expect(await statusFor(server, 'gateway.example.com:443', '/api/tags')).toBe(403);
+  // How clients name this machine: `OLLAMA_HOST` may be the address that a server listens on.
+  for (const own of ['localhost', '127.0.0.1:11434', '[::1]:11434', 'LOCALHOST:1', '0.0.0.0:11434'])
+    expect(await statusFor(server, own, '/api/tags')).toBe(200);
+});
+
+test('a foreign Host is refused before all else', async () => {
+  expect(await statusFor(await place(), 'evil.example', '/api/tags')).toBe(403);
 });
 
 test('who sends a credential is who it says, or nobody', async () => {

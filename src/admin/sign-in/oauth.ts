@@ -1,7 +1,7 @@
 // What OAuth asks of every path of a sign-in: forms, JSON that nobody keeps, errors with a word, and URLs that no client can choose.
 import type { Config } from '../../config/config.ts';
 import type { HeaderList, SiteExchange } from '../../gateway/exchange.ts';
-import { isLoopback } from '../../loopback.ts';
+import { isLoopbackHost } from '../../loopback.ts';
 import { safeHeaders } from '../reply.ts';
 
 /** `code`: a word of RFC 6749 or RFC 8628. */
@@ -52,15 +52,7 @@ export function urlOf(
   if (signIn !== null && signIn.url !== null) return signIn.url;
   const host = String(headers.host ?? '');
   // The server has checked the form of the header, and that it is a name of this gateway.
-  if (
-    isLoopback(
-      host
-        .replace(/:\d+$/, '')
-        .replace(/^\[(.*)\]$/, '$1')
-        .toLowerCase(),
-    )
-  )
-    return `http://${host}`;
+  if (isLoopbackHost(host)) return `http://${host}`;
   const message = 'this gateway is asked by a name, so its sign-in needs sign_in: { url: https://… }';
   throw new OAuthError(403, 'invalid_request', message);
 }
