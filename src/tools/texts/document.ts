@@ -35,7 +35,7 @@ export function textOf(value: unknown): string | undefined {
 }
 
 /** What a text repeats by a reference: the value between two offsets, also at another path. */
-export interface Repeated {
+interface Repeated {
   from: number;
   to: number;
   names: Names;
