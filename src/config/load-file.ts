@@ -19,7 +19,7 @@ import { readSource, type Source } from './load-source.ts';
 import type { Environment } from '../environment.ts';
 import { bareVariables, interpolate, type Interpolated } from './variables/variables.ts';
 import { suggest } from './did-you-mean.ts';
-import { readFileValue } from './variables/secret-files.ts';
+import { readObjectFile } from './variables/secret-files.ts';
 import { resolveTape } from './provider/tape.ts';
 import { resolveProvider, SIM } from './providers.ts';
 import { readSchema, type FileConfig } from './schema/schema.ts';
@@ -74,9 +74,6 @@ export function loadConfig(options: LoadOptions): Config {
   return assemble(options, read, parts, routes.routes);
 }
 
-/** Bytes. */
-const MOST_SETTINGS = 1024 * 1024;
-
 /** The file of settings for Claude Code, which must hold a JSON object. */
 function claudeSettings(
   given: string | undefined,
@@ -84,17 +81,10 @@ function claudeSettings(
 ): { settings: Config['claude']['settings'] } | { fault: string } {
   if (given === undefined) return { settings: null };
   const file = resolve(folder, given);
+  const read = readObjectFile(file);
+  if ('value' in read) return { settings: { file, value: read.value } };
   const right = 'name one that holds a JSON object, as managed-settings.json does';
-  const read = readFileValue(file, MOST_SETTINGS);
-  if ('fault' in read) return { fault: `names a file that ${read.fault}; ${right}` };
-  try {
-    const value: unknown = JSON.parse(read.text);
-    if (typeof value === 'object' && value !== null && !Array.isArray(value))
-      return { settings: { file, value } };
-  } catch {
-    // The message of the parser would show a part of the file.
-  }
-  return { fault: `names a file that holds no JSON object; ${right}` };
+  return { fault: `names a file that ${read.fault}; ${right}` };
 }
 
 /** The only way to the content of a file: one that needs consent is read with it, or not at all. Throws ConsentError. */

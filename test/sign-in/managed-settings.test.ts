@@ -1,4 +1,5 @@
 // What signed-in Claude Codes are told: the owner's file, or what a gateway without the vendor's models needs.
+import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -44,6 +45,27 @@ it('follows the file; a broken one leaves the last right settings in force', asy
   writeFileSync(file, '{"a":');
   expect(await (await ask(gw)).json()).toMatchObject({ settings: { a: 1 } });
   expect(gw.log()).toContain('the settings of Claude Code cannot be read');
+});
+
+it.each([
+  ['what is no JSON', '{"TOKEN": hunter2}'],
+  ['another value', '["hunter2"]'],
+  ['more than any settings have', `{"a":"${'hunter2'.repeat(200_000)}"}`],
+])('keeps what the file holds out of the log: %s', async (_, text) => {
+  const file = settingsFile('{"a":1}');
+  const gw = await gateway({ config: { claude: { settings: file } } });
+  writeFileSync(file, text);
+  expect(await (await ask(gw)).json()).toMatchObject({ settings: { a: 1 } });
+  expect(gw.log()).toContain('the settings of Claude Code cannot be read');
+  expect(gw.log()).not.toContain('hunter2');
+});
+
+it('never waits for what is no file', async () => {
+  const file = settingsFile('{"a":1}');
+  const gw = await gateway({ config: { claude: { settings: file } } });
+  rmSync(file);
+  execFileSync('mkfifo', [file]);
+  expect(await (await ask(gw)).json()).toMatchObject({ settings: { a: 1 } });
 });
 
 it('needs a key: without one, or with a revoked one, 401 and no retry', async () => {

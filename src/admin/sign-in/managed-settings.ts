@@ -1,15 +1,15 @@
 // The settings of Claude Code that the owner gives to all who are signed in: of a file, else what a gateway needs that has no models of
 // the vendor's own names. They never turn on what the client must ask its user about.
 import { createHash } from 'node:crypto';
-import { readFile } from 'node:fs/promises';
 import { authenticate } from '../../accounts/access.ts';
+import { readObjectFile } from '../../config/variables/secret-files.ts';
 import type { SiteExchange } from '../../gateway/exchange.ts';
 import { GatewayError } from '../../errors.ts';
 import { LIST_KEY_HEADERS } from '../../protocols/shared/model-list.ts';
 import { isKnownTag, safeHeaders } from '../reply.ts';
 import type { SignInOptions } from './paths.ts';
 
-/** Asked by a client that was told nothing else: for prompts and for titles. */
+/** What Claude Code asks for without settings: for prompts and for titles. */
 const VENDOR_MODELS = ['claude-opus-4-7', 'claude-haiku-4-5-20251001'];
 
 /** With a name of our own the client asks for no effort, unless it is told to. */
@@ -49,16 +49,11 @@ async function settingsFor(
 ): Promise<unknown> {
   const { settings } = current.config.claude;
   if (settings !== null) {
-    try {
-      const value: unknown = JSON.parse(await readFile(settings.file, 'utf8'));
-      if (typeof value !== 'object' || value === null || Array.isArray(value))
-        throw new Error('no JSON object');
-      return value;
-    } catch (error) {
-      // The last ones that were right stay in force.
-      log.error('the settings of Claude Code cannot be read', { file: settings.file, detail: String(error) });
-      return settings.value;
-    }
+    const read = readObjectFile(settings.file);
+    if ('value' in read) return read.value;
+    // The last ones that were right stay in force.
+    log.error('the settings of Claude Code cannot be read', { file: settings.file, detail: read.fault });
+    return settings.value;
   }
   await discovered;
   for (const name of VENDOR_MODELS) await learn(name);

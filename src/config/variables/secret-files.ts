@@ -32,6 +32,22 @@ export function readFileValue(file: string, most = MOST_BYTES): Secret {
   }
 }
 
+/** Bytes of a file of settings. */
+const MOST_SETTINGS = 1024 * 1024;
+
+/** The JSON object that a file holds, or why it holds none; never a part of the file. */
+export function readObjectFile(file: string): { value: object } | { fault: string } {
+  const read = readFileValue(file, MOST_SETTINGS);
+  if ('fault' in read) return read;
+  try {
+    const value: unknown = JSON.parse(read.text);
+    if (typeof value === 'object' && value !== null && !Array.isArray(value)) return { value };
+  } catch {
+    // The message of the parser would show a part of the file.
+  }
+  return { fault: 'holds no JSON object' };
+}
+
 interface Variable {
   /** '' if it is not set. */
   text: string;
