@@ -219,7 +219,9 @@ it('keeps nothing of a body that is malformed: 400, or what it does not know is 
   const gw = await gateway(ON);
   const key = await nativeKey(gw);
   const whole = asProtobuf(commits(1));
+  const deep = `{"key":"a","value":${'{"kvlistValue":'.repeat(50_000)}1${'}'.repeat(50_000)}}`;
   const bad = [
+    asJson(commits(1)).toString().replace('"attributes":[', `"attributes":[${deep},`),
     ...['', '[]', 'null', '{"resourceMetrics":', '['.repeat(100_000)],
     ...[whole.subarray(0, -1), Buffer.alloc(99, 255), Buffer.from([10, 255, 255, 255, 255, 255, 127, 0])],
   ];

@@ -38,8 +38,15 @@ function* pointsOfMetric({ name, sum }: JsonObject): Generator<Point> {
   }
 }
 
-const textOf = (value: JsonObject): string =>
-  typeof value['stringValue'] === 'string' ? value['stringValue'] : JSON.stringify(value);
+/** Throws Malformed. */
+function textOf(value: JsonObject): string {
+  if (typeof value['stringValue'] === 'string') return value['stringValue'];
+  try {
+    return JSON.stringify(value);
+  } catch {
+    throw new Malformed('the body has an attribute that is too deep');
+  }
+}
 
 /** As a number, or by its name. */
 function temporalityOf(value: unknown): RawPoint['temporality'] {
