@@ -1,4 +1,4 @@
-// What a request is told whose conversation a brake stopped: which brake, what it counted, and how a person lets it go on.
+// The error of a request in a conversation that a brake stopped: which brake, what it counted, and how a person lets it go on.
 import { GatewayError } from '../errors.ts';
 import type { Logger } from '../log.ts';
 import { plural } from '../plural.ts';

@@ -1,4 +1,4 @@
-// Slows down whoever sends wrong credentials: a token bucket for each address, and one for all addresses together. Memory is bounded.
+// Slows down clients that send wrong credentials: a token bucket for each address, and one for all addresses together. Memory is bounded.
 import { isIPv6 } from 'node:net';
 import type { Clock } from '../clock.ts';
 

@@ -1,5 +1,5 @@
 // Who asks: a token in `Authorization`, or the cookie of a browser session; and from where: a browser may ask only from a page of
-// this gateway itself, because a cookie does not tell ports of one host apart. Whoever sends wrong credentials is slowed down,
+// this gateway itself, because a cookie does not tell ports of one host apart. Who sends wrong credentials is slowed down,
 // but never a session or a token that was right before: nobody can lock the owner out by guessing. Wrong credentials have token
 // buckets: one for each address, and one for all addresses together. Memory is bounded.
 import { isValid } from '../accounts/terms.ts';
