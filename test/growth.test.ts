@@ -9,11 +9,12 @@ import { createCustomToolInput } from '../src/canonical/custom-tool-input.ts';
 import { replay } from '../src/canonical/collect.ts';
 import { wellFormedJson, type JsonObject } from '../src/canonical/json.ts';
 import { createEventRestorer } from '../src/canonical/reverse-mapping.ts';
-import type { ProtocolName } from '../src/canonical/request.ts';
+import { PROTOCOL_NAMES, type ClientProtocolName, type ProtocolName } from '../src/canonical/request.ts';
 import { didYouMeanAll } from '../src/config/did-you-mean.ts';
 import { GatewayError } from '../src/errors.ts';
 import { errorOf } from '../src/gateway/outbound/fallback-error.ts';
 import { headerList, headerText } from '../src/gateway/reply/response-headers.ts';
+import { runAtEnd } from '../src/gateway/inbound/brakes/repeated-call.ts';
 import { ownArrival, readRequest } from '../src/gateway/inbound/read-request.ts';
 import { redact } from '../src/providers/redact.ts';
 import { withoutKeys } from '../src/ids.ts';
@@ -31,7 +32,7 @@ import { argumentsToObject, fitToolName } from '../src/protocols/shared/tools/to
 import { mendArguments } from '../src/repair/damaged-arguments.ts';
 import { fasterThanLinear, isDone } from './helpers/growth.ts';
 import { BOTH, type OneOfBoth, context, mover, NOTHING, send } from './translation/pipeline.ts';
-import { cross } from './translation/cross.ts';
+import { clientOf, cross, crossTo } from './translation/cross.ts';
 import { provider } from './routing/fixtures.ts';
 import { ts } from './helpers/typescript.ts';
 
@@ -408,6 +409,30 @@ function wholeAnswer(speaks: OneOfBoth, items: number): () => unknown {
   };
 }
 
+const CLIENT_NAMES: readonly ClientProtocolName[] = [...PROTOCOL_NAMES, 'ollama'];
+
+/** A prompt, and two calls with equal arguments and results, of which each is the text. */
+function historyWith(name: ClientProtocolName, text: string): JsonObject {
+  const calls = [0, 1].flatMap((at): JsonObject[] => {
+    if (name === 'responses')
+      return [
+        { ...responsesCall(at), arguments: text },
+        { ...responsesResult(at), output: text },
+      ];
+    if (name === 'messages')
+      return [
+        said([{ type: 'tool_use', id: `t${at}`, name: 'f', input: { a: text } }]),
+        user([{ type: 'tool_result', tool_use_id: `t${at}`, content: text }]),
+      ];
+    return [
+      { ...said(null), tool_calls: [chatCall(at, text)] },
+      { role: 'tool', tool_call_id: `c${at}`, content: text },
+    ];
+  });
+  const history = [user(text), ...calls];
+  return name === 'responses' ? { input: history } : { messages: history };
+}
+
 /** As far as it goes: some are refused. */
 function crossed(members: JsonObject): unknown {
   try {
@@ -446,6 +471,8 @@ const ON_TEXT: Record<string, (text: string) => unknown> = {
   'a file': (text) =>
     crossed({ messages: [user([{ type: 'file', file: { file_data: `data:x;${text}` } }])] }),
   'an estimate': (text) => estimateBody({ messages: [user(text)] }),
+  'the run at the end of a history, with a text in each place': (text) =>
+    CLIENT_NAMES.map((name) => runAtEnd(clientOf(name).hints.steps(historyWith(name, text)), 2)),
   'members of a body': (text) => {
     const bytes = Buffer.from(`{"a":${JSON.stringify(text)},"b":"${text}`);
     return [scanMembers(bytes, 512), measureJson(bytes, 512), rangesOf(bytes, 0, bytes.length)];
@@ -495,6 +522,9 @@ describe('a text in one piece', () => {
       '\\ud',
       '{"',
       '[{',
+      '<system-reminder>',
+      '<environment_details></environment_context>',
+      'Wall time: 1',
     ];
     expectLinear(
       work,
@@ -620,6 +650,120 @@ describe('a whole answer that is translated', () => {
     const work = wholeAnswer(speaks, MOST_ARGUMENTS);
     expect(() => withLittleStack(() => Math.max(...new Array<number>(MOST_ARGUMENTS)))).toThrow(RangeError);
     expect(() => withLittleStack(work)).not.toThrow();
+  });
+});
+
+const namedCall = (name: string): JsonObject => ({ function: { name, arguments: {} } });
+
+/** Histories of Ollama's clients, whose calls have no ids as a rule. */
+const OLLAMA_REQUESTS: Record<string, (items: number) => JsonObject> = {
+  turns: CHAT_REQUESTS.turns ?? (() => ({})),
+  'calls and results': (items) => ({
+    messages: Array.from({ length: items }, (_, at) => [
+      { ...said(''), tool_calls: [{ function: { name: 'f', arguments: { a: at } } }] },
+      { role: 'tool', tool_name: 'f', content: 'x' },
+    ]).flat(),
+  }),
+  'calls of one turn, by name in reverse': (items) => ({
+    messages: [
+      { ...said(''), tool_calls: Array.from({ length: items }, (_, at) => namedCall(`f${at}`)) },
+      ...Array.from({ length: items }, (_, at) => ({
+        role: 'tool',
+        tool_name: `f${items - at - 1}`,
+        content: 'x',
+      })),
+    ],
+  }),
+  'calls of one turn, by id in reverse': (items) => ({
+    messages: [
+      {
+        ...said(''),
+        tool_calls: Array.from({ length: items }, (_, at) => ({ id: `c${at}`, ...namedCall('f') })),
+      },
+      ...Array.from({ length: items }, (_, at) => ({
+        role: 'tool',
+        tool_call_id: `c${items - at - 1}`,
+        content: 'x',
+      })),
+    ],
+  }),
+  'calls of one turn, results of none of them': (items) => ({
+    messages: [
+      { ...said(''), tool_calls: Array.from({ length: items }, () => namedCall('f')) },
+      ...Array.from({ length: items }, () => ({ role: 'tool', tool_name: 'other', content: 'x' })),
+    ],
+  }),
+  'results without calls': (items) => ({
+    messages: Array.from({ length: items }, () => ({ role: 'tool', tool_name: 'f', content: 'x' })),
+  }),
+  images: (items) => ({
+    messages: [{ ...user('a'), images: Array.from({ length: items }, () => 'iVBORw0KGgo=') }],
+  }),
+  tools: CHAT_REQUESTS.tools ?? (() => ({})),
+  options: (items) => ({
+    messages: [user('a')],
+    options: Object.fromEntries(Array.from({ length: items }, (_, at) => [`unknown_${at}`, 1])),
+  }),
+};
+
+describe("a request of Ollama's clients", () => {
+  it.each(Object.entries(OLLAMA_REQUESTS))('of %s', (_, make) => {
+    for (const speaks of PROTOCOL_NAMES) {
+      const found = fasterThanLinear((characters) => {
+        const members = make(characters / 100);
+        return () => crossTo('ollama', speaks, members);
+      });
+      expect(found && [speaks, found]).toBeUndefined();
+    }
+  });
+});
+
+const responsesCall = (at: number): JsonObject => ({
+  type: 'function_call',
+  call_id: `c${at}`,
+  name: 'f',
+  arguments: '{"a":1}',
+});
+const responsesResult = (at: number): JsonObject => ({
+  type: 'function_call_output',
+  call_id: `c${at}`,
+  output: 'x',
+});
+
+const RESPONSES_HISTORIES: Record<string, (items: number) => JsonObject> = {
+  'calls and results': (items) => ({
+    input: Array.from({ length: items }, (_, at) => [responsesCall(at), responsesResult(at)]).flat(),
+  }),
+  'calls of one turn, results in reverse': (items) => ({
+    input: [
+      ...Array.from({ length: items }, (_, at) => responsesCall(at)),
+      ...Array.from({ length: items }, (_, at) => responsesResult(items - at - 1)),
+    ],
+  }),
+  'calls of one id': (items) => ({
+    input: Array.from({ length: items }, () => [responsesCall(0), responsesResult(0)]).flat(),
+  }),
+  'parts of one message': (items) => ({
+    input: [user(Array.from({ length: items }, () => ({ type: 'input_text', text: 'a' })))],
+  }),
+};
+
+/** Bodies that brakes look at, by protocol. */
+const HISTORIES: readonly (readonly [ClientProtocolName, string, (items: number) => JsonObject])[] = [
+  ...Object.entries(CHAT_REQUESTS).map(([name, make]) => ['chat', name, make] as const),
+  ...Object.entries(MESSAGES_REQUESTS).map(([name, make]) => ['messages', name, make] as const),
+  ...Object.entries(RESPONSES_HISTORIES).map(([name, make]) => ['responses', name, make] as const),
+  ...Object.entries(OLLAMA_REQUESTS).map(([name, make]) => ['ollama', name, make] as const),
+];
+
+describe('the steps of a history, and the run at its end', () => {
+  it.each(HISTORIES)('%s: %s', (from, _, make) => {
+    const { hints } = clientOf(from);
+    const found = fasterThanLinear((characters) => {
+      const members = make(characters / 100);
+      return () => runAtEnd(hints.steps(members), 3);
+    });
+    expect(found).toBeUndefined();
   });
 });
 

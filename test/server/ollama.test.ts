@@ -155,7 +155,7 @@ test('an unknown model is a 404 with one text, and :latest is no part of a name 
   expect(viaChat.status).toBe(200);
 });
 
-test('what is left out is named: keep_alive, and options that no provider has', async () => {
+test('what is left out is named: options that no provider has', async () => {
   const { upstream, server } = await withProvider();
   upstream.play({ body: wholeOf('chat', 'Hello') });
   const told = await chat(server, {
@@ -165,11 +165,29 @@ test('what is left out is named: keep_alive, and options that no provider has', 
     options: { num_ctx: 4096, seed: 3, temperature: 0.5, num_predict: -1, stop: ['x'] },
     think: false,
   });
-  expect(told.headers.get('x-gateway-dropped')).toBe('keep_alive,options.num_ctx');
+  expect(told.headers.get('x-gateway-dropped')).toBe('options.num_ctx');
   const { json } = await upstream.next();
   expect(json).toMatchObject({ model: 'm', seed: 3, temperature: 0.5, stop: ['x'] });
   expect(json).not.toHaveProperty('max_tokens');
 });
+
+test.each([
+  ['a chat', '/api/chat', { messages: HI, stream: false }, wholeOf('chat', 'Hello')],
+  ['a gap', '/api/generate', { prompt: 'a', suffix: 'b', stream: false }, { choices: [{ text: 'x' }] }],
+  ['vectors', '/api/embed', { model: 'vectors', input: 'a' }, { data: [{ index: 0, embedding: [0.1] }] }],
+])(
+  'keep_alive is for the server, and with strict: true no reason to refuse %s',
+  async (_, path, asked, body) => {
+    const { upstream, server } = await withProvider(['m', { id: 'vectors', embeddings: true }], {
+      strict: true,
+    });
+    upstream.play({ body });
+    const { status, headers, text } = await ask(server, path, { model: 'm', ...asked, keep_alive: '30m' });
+    expect([status, text]).toEqual([200, expect.any(String)]);
+    expect(headers.get('x-gateway-dropped')).toBeNull();
+    expect((await upstream.next()).json).not.toHaveProperty('keep_alive');
+  },
+);
 
 test('an error in mid-stream is a line, and the stream ends in order', async () => {
   const { upstream, server } = await withProvider();
@@ -264,7 +282,7 @@ test('vectors come from the embeddings endpoint of a provider, in the order of t
     dimensions: 2,
     keep_alive: '5m',
   });
-  expect(list.headers.get('x-gateway-dropped')).toBe('keep_alive');
+  expect(list.headers.get('x-gateway-dropped')).toBeNull();
   expect(list.lines).toEqual([
     {
       model: 'v1',
@@ -319,7 +337,7 @@ test.each([
     keep_alive: 300,
   });
   expect(status).toBe(200);
-  expect(headers.get('x-gateway-dropped')).toBe('keep_alive,options.num_ctx,options.top_k');
+  expect(headers.get('x-gateway-dropped')).toBe('options.num_ctx,options.top_k');
   expect(lines.map(({ response }) => response)).toEqual(['a', 'b', '']);
   expect(lines.at(-1)).toMatchObject({
     done: true,

@@ -11,6 +11,7 @@ import {
   isZero,
   LEFT_OUT,
   MAPPED,
+  QUIET,
   type LedgerRows,
   type WirePaths,
 } from '../shared/ledger.ts';
@@ -35,7 +36,7 @@ export const OLLAMA_FIELDS = {
   raw: { ...LEFT_OUT, neutral: isFalse },
   template: { ...LEFT_OUT, neutral: isNothing },
   context: { ...LEFT_OUT, neutral: isNothing },
-  keep_alive: { ...LEFT_OUT, message: 'providers themselves decide how long they keep a model loaded' },
+  keep_alive: { ...QUIET, message: 'it is for the server that is asked, and a gateway loads no model' },
 
   'options.num_predict': MAPPED,
   'options.temperature': CARRIED,

@@ -96,7 +96,7 @@ describe('options', () => {
     });
     expect(request).toMatchObject({ maxOutputTokens: 7, temperature: 0.5, topK: 9, topP: 0.1, stop: ['x'] });
     expect(request.native).toMatchObject([
-      { protocol: 'ollama', path: 'keep_alive', fate: 'report' },
+      { protocol: 'ollama', path: 'keep_alive', fate: 'quiet' },
       { protocol: 'ollama', path: 'options.num_ctx', fate: 'report' },
       { protocol: 'chat', path: 'seed', asked: 'options.seed', value: 3, fate: 'report' },
     ]);

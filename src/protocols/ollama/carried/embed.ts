@@ -61,7 +61,10 @@ const KIND = 'embeddings';
 const NO_VECTORS = faulty('malformed', "the provider's answer has no list of vectors");
 
 function carrierOf(embeddings: Relayed, { input }: EmbedForm): Carrier {
-  const read: ReadonlySet<string> = new Set(['model', 'name', 'stream', 'dimensions', input]);
+  const read: ReadonlySet<string> = new Set([
+    ...['model', 'name', 'stream', 'keep_alive', 'dimensions'],
+    input,
+  ]);
   return {
     protocol: 'chat',
     encode(value, { upstream }) {

@@ -31,7 +31,10 @@ export function fillIn(completions: Relayed): Relayed {
   };
 }
 
-const READ: ReadonlySet<string> = new Set(['model', 'name', 'prompt', 'suffix', 'raw', 'stream', 'options']);
+const READ: ReadonlySet<string> = new Set([
+  ...['model', 'name', 'prompt', 'suffix', 'raw'],
+  ...['stream', 'keep_alive', 'options'],
+]);
 /** Options that the endpoint has under the same name. */
 const OPTIONS = ['temperature', 'top_p', 'stop', 'seed', 'presence_penalty', 'frequency_penalty'] as const;
 

@@ -89,28 +89,63 @@ interface NamedCall {
   name: string;
 }
 
+interface Waiting extends NamedCall {
+  isAnswered: boolean;
+}
+
 /** The calls of the last turn with any. Ids are counted, so that the same history gives the same ones. */
 export class OpenCalls {
-  #waiting: NamedCall[] = [];
+  #byId = new Map<string, Queue>();
+  #byName = new Map<string, Queue>();
+  #all = new Queue();
   #count = 0;
 
   begin(): void {
-    this.#waiting = [];
+    this.#byId = new Map();
+    this.#byName = new Map();
+    this.#all = new Queue();
   }
 
   /** With an id, if it has none. */
   add<Call extends NamedCall>(call: Call): Call {
     this.#count++;
     const named = call.id === '' ? { ...call, id: `call_${this.#count}` } : call;
-    this.#waiting.push(named);
+    const waiting = { id: named.id, name: named.name, isAnswered: false };
+    this.#all.push(waiting);
+    queueIn(this.#byId, named.id).push(waiting);
+    queueIn(this.#byName, named.name).push(waiting);
     return named;
   }
 
-  /** The id of the call that a result is of. */
+  /** The id of the call that a result is of: the one with its id, else the first of its name, else the first. */
   answered(id: string, name: string): string {
-    const own = id === '' ? -1 : this.#waiting.findIndex((call) => call.id === id);
-    const named = own >= 0 ? own : this.#waiting.findIndex((call) => call.name === name);
-    const [call] = this.#waiting.splice(Math.max(named, 0), 1);
+    const call =
+      (id === '' ? undefined : this.#byId.get(id)?.first()) ??
+      this.#byName.get(name)?.first() ??
+      this.#all.first();
+    if (call !== undefined) call.isAnswered = true;
     return call?.id ?? (id || 'call_unknown');
+  }
+}
+
+function queueIn(queues: Map<string, Queue>, key: string): Queue {
+  let queue = queues.get(key);
+  if (queue === undefined) queues.set(key, (queue = new Queue()));
+  return queue;
+}
+
+/** Calls in their order. Each is passed over once: a turn may have thousands. */
+class Queue {
+  readonly #calls: Waiting[] = [];
+  #next = 0;
+
+  push(call: Waiting): void {
+    this.#calls.push(call);
+  }
+
+  /** The first that waits for its result. */
+  first(): Waiting | undefined {
+    while (this.#calls[this.#next]?.isAnswered === true) this.#next += 1;
+    return this.#calls[this.#next];
   }
 }
