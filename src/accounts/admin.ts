@@ -8,6 +8,7 @@ import type {
   AdminToken,
   NewAdminToken,
   AuditEntry,
+  AuditRow,
   AdminStore,
 } from '../store/admin/admin-records.ts';
 import { hashKey } from './access.ts';
@@ -70,6 +71,18 @@ export function tokenJson(token: AdminToken) {
 
 /** What stands for an address: the control socket, the command line and the configuration are of this machine. */
 export const LOCAL = 'local';
+
+export function auditJson({ id, at, actor, address, action, detail, status }: AuditRow) {
+  return {
+    id,
+    at: isoTime(at),
+    actor,
+    address,
+    operation: action,
+    detail: JSON.parse(detail) as Record<string, unknown>,
+    status,
+  };
+}
 
 /** What a row of the audit gets. */
 type Audited = Omit<AuditEntry, 'at' | 'detail'> & { detail?: string };

@@ -26,6 +26,7 @@ import { Problem, safeHeaders, sendJson, sendProblem } from './reply.ts';
 import { createReports } from './reports.ts';
 import { createSessions, type Sessions } from './sessions.ts';
 import { accountOperations } from './operations/accounts.ts';
+import { auditOperations } from './operations/audit.ts';
 import { gatewayOperations } from './operations/gateway.ts';
 import { signInOperations } from './operations/sign-ins.ts';
 import { documentOperation, sessionOperations, streamOperations } from './operations/session.ts';
@@ -36,6 +37,7 @@ const described: readonly Operation[] = [
   ...signInOperations,
   ...trafficOperations,
   ...gatewayOperations,
+  ...auditOperations,
   ...streamOperations,
   ...sessionOperations,
 ];

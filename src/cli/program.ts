@@ -113,6 +113,11 @@ const COMMANDS: readonly CommandRow[] = [
     load: async () => (await import('./commands/data/usage.ts')).defineUsage,
   },
   {
+    name: 'audit',
+    summary: 'who changed what, when, and from where',
+    load: async () => (await import('./commands/data/audit.ts')).defineAudit,
+  },
+  {
     name: 'export',
     summary: 'write accounts, keys and usage to a file',
     load: async () => (await import('./commands/data/transfer.ts')).defineExport,

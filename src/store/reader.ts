@@ -18,6 +18,7 @@ export type StoreReader = Pick<
   | 'listGrants'
   | 'listStops'
   | 'workOf'
+  | 'listAudit'
 >;
 
 /** Stands for a database that does not exist yet. */
@@ -35,4 +36,5 @@ export const NO_STORE: StoreReader = {
   listGrants: () => Promise.resolve([]),
   listStops: () => Promise.resolve([]),
   workOf: () => Promise.resolve(NO_WORK),
+  listAudit: () => Promise.resolve([]),
 };

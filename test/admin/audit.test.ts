@@ -122,3 +122,36 @@ it('opens a session for the owner without a row, and the log says so: the page s
   expect((await browser.call('/tiers')).status).toBe(200);
   expect(running.log()).toContain('an audit row cannot be written');
 });
+
+it('is filtered by who, what and when, and a page of a filter is bounded', async () => {
+  const running = await gateway(ON);
+  const { id: tokenId, plaintext: token } = await newToken(running);
+  await call(running, '/keys', { method: 'POST', token, body: { account: 'ada' } });
+  const db = await openFile(running);
+  const day = 24 * 3_600_000;
+  // Three pages of what a filter looks at, of a week and older.
+  db.exec(`WITH RECURSIVE rows (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM rows WHERE n < 120000)
+    INSERT INTO audit (at, actor, address, action, detail, status)
+    SELECT ${Date.now() - 8 * day} + n * 5000, 'adm_other', 'local', 'changeAccount', '{}', 200 FROM rows`);
+  await call(running, '/accounts/ada', { method: 'PATCH', token, body: { tier: 'pro' } });
+
+  const walk = async (query: string) => {
+    const found: unknown[] = [];
+    let pages = 0;
+    for (let next: unknown = ''; typeof next === 'string'; pages += 1) {
+      const { json, status } = await call(running, `/audit?${query}${next && `&cursor=${next}`}`, { token });
+      expect(status).toBe(200);
+      found.push(...(json.data ?? []).map(({ operation }) => operation));
+      next = json['next'];
+    }
+    return { found, pages };
+  };
+  expect(await walk(`actor=${tokenId}`)).toEqual({ found: ['changeAccount', 'createKey'], pages: 3 });
+  expect((await walk('operation=createKey')).found).toEqual(['createKey']);
+  expect(await walk(`actor=${tokenId}&since=1h`)).toEqual({
+    found: ['changeAccount', 'createKey'],
+    pages: 1,
+  });
+  for (const wrong of ['since=yesterday', 'actor=', 'who=me', 'cursor=nothing'])
+    expect((await call(running, `/audit?${wrong}`, { token })).status).toBe(400);
+});

@@ -5,14 +5,14 @@ import { expect, it } from 'vitest';
 import { home } from '../helpers/process.ts';
 import { createShell } from './harness.ts';
 
-it.each(['usage', 'keys list', 'accounts list', 'models'])('%s makes none', async (line) => {
+it.each(['usage', 'keys list', 'accounts list', 'models', 'audit'])('%s makes none', async (line) => {
   const shell = createShell();
   const { code } = await shell.run(line);
   expect(code).toBe(0);
   expect(readdirSync(shell.directory)).toEqual([]);
 });
 
-it.each(['usage', 'keys list', 'accounts list'])(
+it.each(['usage', 'keys list', 'accounts list', 'audit'])(
   '%s says that there is none, and where it looked',
   async (line) => {
     const shell = createShell();

@@ -67,8 +67,17 @@ export function recordsContract(name: string, contract: Contract): void {
         { ...entry, id: ids[1], at: HOUR + 2, status: 201 },
       ]);
       expect((await store.listAudit(ids[1] ?? 0, 2)).map(({ id }) => id)).toEqual([ids[0]]);
+      await store.beginAudit({ ...entry, at: HOUR + 4, actor: 'cli ada', action: 'revokeKey' });
+      const found = async (only: Parameters<Store['listAudit']>[2]) =>
+        (await store.listAudit(Number.MAX_SAFE_INTEGER, 9, only)).map(({ at }) => at - HOUR);
+      expect(await found({})).toEqual([4, 3, 2, 1]);
+      expect(await found({ actor: 'adm_one' })).toEqual([3, 2, 1]);
+      expect(await found({ action: 'revokeKey' })).toEqual([4]);
+      expect(await found({ action: 'revokeKey', actor: 'adm_one' })).toEqual([]);
+      expect(await found({ since: HOUR + 2, until: HOUR + 3 })).toEqual([3, 2]);
+      expect(await found({ from: ids[2] ?? 0 })).toEqual([4, 3]);
       await store.pruneAudit(HOUR + 3);
-      expect((await store.listAudit(Number.MAX_SAFE_INTEGER, 9)).map(({ id }) => id)).toEqual([ids[2]]);
+      expect(await found({})).toEqual([4, 3]);
     });
   });
 

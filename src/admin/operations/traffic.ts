@@ -1,18 +1,17 @@
-// Operations for usage, requests, and the audit.
+// Operations for usage and requests.
 import { z } from 'zod';
 import { limitOf } from '../../accounts/terms.ts';
 import { requestJson } from '../../accounts/request-json.ts';
 import { summarizeUsage } from '../../accounts/usage-report.ts';
-import { HOUR_MS, isoTime } from '../../clock.ts';
+import { HOUR_MS } from '../../clock.ts';
 import { readRequestId } from '../../ids.ts';
 import { parseDuration } from '../../config/schema/scalars.ts';
-import type { AuditRow as StoredAuditRow } from '../../store/admin/admin-records.ts';
 import { GROUPINGS, type RequestPlace } from '../../store/store.ts';
 import { ANSWERED, operation, type AdminParts, type Call, type Operation } from '../operation.ts';
 import { count, decodeCursor, encodeCursor, pageOfRows, type Order } from './paging.ts';
 import { Problem, sendReport } from '../reply.ts';
 import { isLarge, listUsage, type ReportQuery } from '../reports.ts';
-import { anyName, AuditRow, page, PAGE, Request, Usage, UsageSummary } from '../schemas.ts';
+import { anyName, page, PAGE, Request, Usage, UsageSummary } from '../schemas.ts';
 import { unknownAccount } from './accounts.ts';
 
 /** Tolerance, because clocks of several machines differ. */
@@ -31,12 +30,6 @@ const BY_END: Order<RequestPlace, typeof requestPlace> = {
   place: requestPlace,
   placeOf: ({ at, rowId }) => [at, rowId],
 };
-const auditPlace = z.tuple([count]);
-const BY_ROW: Order<StoredAuditRow, typeof auditPlace> = {
-  list: 'audit',
-  place: auditPlace,
-  placeOf: (row) => [row.id],
-};
 
 function readPlace(cursor: string | undefined): RequestPlace | undefined {
   const place = decodeCursor(BY_END, cursor);
@@ -50,7 +43,7 @@ export const since = z
   .meta({ description: 'A duration (24h, 7d) before now, or an ISO date or time; default: 24h' });
 
 /** Throws Problem 400. */
-function readSince(text: string | undefined, now: number): number {
+export function readSince(text: string | undefined, now: number): number {
   if (text === undefined) return now - DEFAULT_WINDOW_MS;
   const duration = parseDuration(text);
   const at = duration === undefined ? Date.parse(text) : now - duration;
@@ -178,20 +171,6 @@ export const trafficOperations: readonly Operation[] = [
       return answerLarge({ report: 'summary', window }, parts, call);
     },
   }),
-  operation({
-    id: 'listAudit',
-    method: 'GET',
-    path: '/audit',
-    tag: 'audit',
-    summary: 'What was changed through this API, the newest first',
-    query: z.strictObject(PAGE),
-    reply: page(AuditRow),
-    async run({ query: { limit, cursor } }, { store }) {
-      const [before = Number.MAX_SAFE_INTEGER] = decodeCursor(BY_ROW, cursor) ?? [];
-      const { items, next } = pageOfRows(await store.listAudit(before, limit + 1), limit, BY_ROW);
-      return { data: items.map(auditJson), next };
-    },
-  }),
 ];
 
 async function answerLarge(
@@ -203,16 +182,4 @@ async function answerLarge(
   const asker = caller ?? { id: exchange.remoteAddress, session: undefined };
   sendReport(exchange, await reports.make(query, asker, exchange.cancellation));
   return ANSWERED;
-}
-
-function auditJson({ id, at, actor, address, action, detail, status }: StoredAuditRow) {
-  return {
-    id,
-    at: isoTime(at),
-    actor,
-    address,
-    operation: action,
-    detail: JSON.parse(detail) as Record<string, unknown>,
-    status,
-  };
 }

@@ -119,6 +119,8 @@ const VALUES: Readonly<Record<string, Values | typeof FILES | typeof FREE>> = {
   conversation: FREE,
   class: { list: kindsOfWork },
   agent: FREE,
+  actor: FREE,
+  operation: FREE,
   label: FREE,
   'run words': { list: tools, first: true },
   'tiers names': { list: accountsAndTiers },

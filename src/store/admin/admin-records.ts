@@ -40,6 +40,18 @@ export interface AuditRow extends AuditEntry {
   status: number | null;
 }
 
+/** Which rows of the audit; what is left out does not matter. */
+export interface AuditFilter {
+  actor?: string | undefined;
+  /** The name of the operation. */
+  action?: string | undefined;
+  /** Times of the window, both included. */
+  since?: number | undefined;
+  until?: number | undefined;
+  /** The lowest ID that is looked at. */
+  from?: number | undefined;
+}
+
 export interface AdminStore {
   createAdminToken(token: NewAdminToken): Promise<void>;
   findAdminToken(hash: string): Promise<AdminToken | undefined>;
@@ -53,7 +65,7 @@ export interface AdminStore {
   beginAudit(entry: AuditEntry): Promise<number>;
   endAudit(id: number, status: number): Promise<void>;
   /** Newest first, with IDs below `before`. */
-  listAudit(before: number, most: number): Promise<AuditRow[]>;
+  listAudit(before: number, most: number, only?: AuditFilter): Promise<AuditRow[]>;
   /** Deletes what is older. */
   pruneAudit(before: number): Promise<void>;
 }

@@ -1,6 +1,12 @@
 // Tokens of the admin API, and the audit of changes.
 import { existing, TOKEN, toToken, type TokenRow } from '../../rows.ts';
-import type { AdminToken, AuditEntry, AuditRow, NewAdminToken } from '../../admin/admin-records.ts';
+import type {
+  AdminToken,
+  AuditEntry,
+  AuditFilter,
+  AuditRow,
+  NewAdminToken,
+} from '../../admin/admin-records.ts';
 import type { Connection } from '../connection.ts';
 
 const ADD = {
@@ -19,7 +25,9 @@ const BEGIN = {
 };
 const END = { text: 'UPDATE audit SET status = $2 WHERE id = $1' };
 const AUDIT = {
-  text: `SELECT id, at, actor, address, action, detail, status FROM audit WHERE id < $1 ORDER BY id DESC LIMIT $2`,
+  text: `SELECT id, at, actor, address, action, detail, status FROM audit
+    WHERE id < $1 AND id >= $3 AND at BETWEEN $4 AND $5 AND ($6::text IS NULL OR actor = $6)
+      AND ($7::text IS NULL OR action = $7) ORDER BY id DESC LIMIT $2`,
 };
 const PRUNE = { text: 'DELETE FROM audit WHERE at < $1' };
 
@@ -53,7 +61,10 @@ export function createAdmin(connection: Connection) {
     async endAudit(id: number, status: number): Promise<void> {
       await connection.run(END, id, status);
     },
-    listAudit: (before: number, most: number) => connection.read<AuditRow>(AUDIT, before, most),
+    listAudit(before: number, most: number, only: AuditFilter = {}) {
+      const { since = 0, until = Number.MAX_SAFE_INTEGER, from = 0, actor = null, action = null } = only;
+      return connection.read<AuditRow>(AUDIT, before, most, from, since, until, actor, action);
+    },
     async pruneAudit(before: number): Promise<void> {
       await connection.run(PRUNE, before);
     },

@@ -4,6 +4,7 @@ import type {
   AdminStore,
   AdminToken,
   AuditEntry,
+  AuditFilter,
   AuditRow,
   NewAdminToken,
 } from '../../admin/admin-records.ts';
@@ -28,8 +29,9 @@ export function prepareAdmin(db: Db) {
   });
   const begin = db.prepare('INSERT INTO audit (at, actor, address, action, detail) VALUES (?, ?, ?, ?, ?)');
   const end = db.prepare('UPDATE audit SET status = ? WHERE id = ?');
-  const audit = db.prepare<[before: number, most: number], AuditRow>(
-    'SELECT * FROM audit WHERE id < ? ORDER BY id DESC LIMIT ?',
+  const audit = db.prepare<[object], AuditRow>(
+    `SELECT * FROM audit WHERE id < :before AND id >= :from AND at BETWEEN :since AND :until
+      AND (:actor IS NULL OR actor = :actor) AND (:action IS NULL OR action = :action) ORDER BY id DESC LIMIT :most`,
   );
   // Rows are in the order of time but for clocks that differ, and have no index of it.
   const prune = db.prepare<[before: number, most: number]>(
@@ -46,7 +48,10 @@ export function prepareAdmin(db: Db) {
     beginAudit: ({ at, actor, address, action, detail }: AuditEntry): number =>
       Number(begin.run(at, actor, address, action, detail).lastInsertRowid),
     endAudit: (id: number, status: number): void => void end.run(status, id),
-    listAudit: (before: number, most: number): AuditRow[] => audit.all(before, most),
+    listAudit(before: number, most: number, only: AuditFilter = {}): AuditRow[] {
+      const { since = 0, until = Number.MAX_SAFE_INTEGER, from = 0, actor = null, action = null } = only;
+      return audit.all({ before, most, since, until, from, actor, action });
+    },
     /** Deletes the old ones among the first; returns whether all were. */
     pruneAudit: (before: number, most: number): boolean => prune.run(before, most).changes === most,
   };
@@ -66,7 +71,7 @@ export function adminOf(connection: Connection<{ admin: ReturnType<typeof prepar
     touchAdminToken: (id, at) => run(({ admin }) => admin.touchToken(id, at)),
     beginAudit: (entry) => run(({ admin }) => admin.beginAudit(entry)),
     endAudit: (id, status) => run(({ admin }) => admin.endAudit(id, status)),
-    listAudit: (before, most) => run(({ admin }) => admin.listAudit(before, most)),
+    listAudit: (before, most, only) => run(({ admin }) => admin.listAudit(before, most, only)),
     pruneAudit: (before) => inSteps(connection, ({ admin }, most) => admin.pruneAudit(before, most)),
   };
 }

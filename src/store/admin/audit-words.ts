@@ -1,0 +1,59 @@
+// What a row of the audit says to a person: the operation and its detail as words, for the command line and for the page.
+
+type Detail = Readonly<Record<string, unknown>>;
+
+const MOST_SHOWN = 200;
+
+function word(value: unknown): string {
+  if (typeof value === 'string') return value.slice(0, MOST_SHOWN);
+  return typeof value === 'number' ? String(value) : '?';
+}
+
+/** ` of ada`, or nothing if the detail lacks it. */
+const part = (before: string, value: unknown): string =>
+  value === undefined || value === null ? '' : ` ${before} ${word(value)}`;
+
+function accountChange({ account, new_account: to, tier }: Detail): string {
+  const changes = [
+    ...(to === undefined ? [] : [`renamed account ${word(account)} to ${word(to)}`]),
+    ...(tier === undefined ? [] : [`assigned tier ${word(tier)} to ${word(to ?? account)}`]),
+  ];
+  return changes.join(', ') || `changed account ${word(account)}`;
+}
+
+const WORDS: Readonly<Record<string, (detail: Detail) => string>> = {
+  changeAccount: accountChange,
+  removeAccount: ({ account }) => `removed account ${word(account)}`,
+  createKey: ({ account, name }) => `created a key${part('for', account)}${part('named', name)}`,
+  rotateKey: ({ id }) => `replaced key ${word(id)}`,
+  revokeKey: ({ id }) => `revoked key ${word(id)}`,
+  approveSignIn: ({ account }) => `let a client sign in${part('as', account)}`,
+  denySignIn: () => 'denied a client that asked to sign in',
+  signIn: ({ account }) => `signed in${part('as', account)}`,
+  signOut: ({ account }) => `signed out${part('as', account)}`,
+  spentRefreshToken: ({ account }) => `sent a refresh token that was used already${part('of', account)}`,
+  createToken: ({ scope, name }) =>
+    `created a token of the admin API${part('with scope', scope)}${part('named', name)}`,
+  revokeToken: ({ id }) => `revoked token ${word(id)}`,
+  raiseLimits: ({ account, until }) => `raised the limits${part('of', account)}${part('until', until)}`,
+  revokeGrant: ({ id }) => `ended grant ${word(id)}`,
+  continueConversation: ({ id }) => `let conversation ${word(id)} go on`,
+  resetTargets: ({ target }) => (target === undefined ? 'reset all targets' : `reset target ${word(target)}`),
+  import: () => 'imported a file',
+  createLink: () => 'made a link to the dashboard',
+  openSession: () => 'opened the dashboard',
+  closeSession: () => 'left the dashboard',
+  turnOn: () => 'turned the admin API on',
+  turnOff: () => 'turned the admin API off',
+};
+
+/** `created a key for ada`; of an operation that this version does not know, its name. */
+export function auditWords(operation: string, detail: Detail): string {
+  return Object.hasOwn(WORDS, operation) ? (WORDS[operation]?.(detail) ?? operation) : operation;
+}
+
+/** How it ended, in a word; `isGood`: it was done. */
+export function auditOutcome(status: number | null): { text: string; isGood: boolean } {
+  if (status === null) return { text: 'not ended', isGood: false };
+  return status < 400 ? { text: 'done', isGood: true } : { text: `refused (${status})`, isGood: false };
+}
