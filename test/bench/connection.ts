@@ -4,13 +4,14 @@ import { answerText, TERMINAL } from './answer.ts';
 import { requestBody } from './bodies.ts';
 import { createMessageParser } from './http-message.ts';
 import type { Route } from './jobs.ts';
+import { clockMicros, timesIn, withoutTimes } from './marks.ts';
 import { LAST_WORD, textOf } from './replies.ts';
 
 export interface Connection {
   /** Resolves when the answer is complete; rejects where it is not what it should be. One at a time. */
   send(request: Buffer): Promise<void>;
-  /** When the first byte of the last answer's body came. */
-  firstByteAt(): number;
+  /** Of the last answer, if its frames hold the stub's clock (`Result.firstTexts` and `laterTexts`). */
+  textTimes(): { first: number | undefined; later: readonly number[] };
   close(): void;
 }
 
@@ -40,7 +41,9 @@ export async function openConnection(route: Route, check: 'whole' | 'end'): Prom
   let settle: { resolve: () => void; reject: (error: Error) => void } | undefined;
   let head = '';
   let body: Buffer[] = [];
-  let firstByteAt = 0;
+  let sentAt = 0;
+  let first: number | undefined;
+  let later: number[] = [];
 
   function fail(reason: string): void {
     settle?.reject(new Error(reason));
@@ -58,12 +61,23 @@ export async function openConnection(route: Route, check: 'whole' | 'end'): Prom
     settle = undefined;
   }
 
+  function readTimes(bytes: Buffer): void {
+    const now = clockMicros();
+    const times = timesIn(bytes.toString('latin1'));
+    if (first === undefined) {
+      const [cameAt, writtenAt] = times.splice(0, 2);
+      if (cameAt === undefined || writtenAt === undefined) return;
+      first = (now - sentAt - (writtenAt - cameAt)) / 1000;
+    }
+    for (const writtenAt of times) later.push((now - writtenAt) / 1000);
+  }
+
   const parse = createMessageParser({
     head(text) {
       head = text;
     },
     body(bytes) {
-      if (firstByteAt === 0) firstByteAt = performance.now();
+      if (route.kind === 'tokens') readTimes(bytes);
       if (check === 'whole' || body.length < 2) body.push(bytes);
       else body = [body.at(-1) ?? bytes, bytes];
     },
@@ -80,10 +94,12 @@ export async function openConnection(route: Route, check: 'whole' | 'end'): Prom
           return;
         }
         settle = { resolve, reject };
-        firstByteAt = 0;
+        first = undefined;
+        later = [];
+        sentAt = clockMicros();
         socket.write(request);
       }),
-    firstByteAt: () => firstByteAt,
+    textTimes: () => ({ first, later }),
     close: () => socket.destroy(),
   };
 }
@@ -99,7 +115,9 @@ function faultOf(route: Route, check: 'whole' | 'end', head: string, body: Buffe
   }
   try {
     const answer = answerText(route.wire, streamed, text);
-    return answer === textOf(route.kind) ? undefined : `another text came: ${answer.slice(0, 100)}`;
+    return withoutTimes(answer) === textOf(route.kind)
+      ? undefined
+      : `another text came: ${answer.slice(0, 100)}`;
   } catch (error) {
     return error instanceof Error ? error.message : String(error);
   }

@@ -17,7 +17,15 @@ export type Job =
   /** Each connection sends its next request when the answer is complete, until the time or the requests are over. */
   | { do: 'closed'; route: Route; connections: number; forMs: number; requests?: number }
   /** Requests leave at fixed times, whatever the answers do. */
-  | { do: 'paced'; route: Route; perSecond: number; forMs: number };
+  | { do: 'paced'; route: Route; perSecond: number; forMs: number }
+  /** As `closed`, while other connections do the same on another route. */
+  | {
+      do: 'beside';
+      route: Route;
+      connections: number;
+      forMs: number;
+      others: { route: Route; connections: number };
+    };
 
 export interface Result {
   completed: number;
@@ -29,8 +37,9 @@ export interface Result {
   p99: number;
   /** Of a paced job: all of them. */
   times?: number[];
-  /** Of streams: medians of the milliseconds to the first byte of the body, and from one text frame to the next. */
-  firstByte: number;
-  betweenFrames: number;
+  /** Of streams whose frames hold the stub's clock, in milliseconds. To the first text: from the request to the first text, without
+   *  the time that the stub took. Of later texts: from the stub's write to the client's read. */
+  firstTexts: number[];
+  laterTexts: number[];
   seconds: number;
 }

@@ -9,17 +9,17 @@ import { startTargets, type Started, type TargetName } from './targets.ts';
 const PER_SECOND = 100;
 const WARM_CONNECTIONS = 16;
 /** Rounds whose times are taken together for the 99th percentile. */
-const TAIL_ROUNDS = 9;
+export const TAIL_ROUNDS = 9;
 
-const ALL: readonly TargetName[] = ['bare', 'floor', 'gateway', 'postgres'];
-const ON_SQLITE: readonly TargetName[] = ['bare', 'floor', 'gateway'];
-const ON_POSTGRES: readonly TargetName[] = ['bare', 'gateway', 'postgres'];
+export const ALL: readonly TargetName[] = ['bare', 'floor', 'gateway', 'postgres'];
+export const ON_SQLITE: readonly TargetName[] = ['bare', 'floor', 'gateway'];
+export const ON_POSTGRES: readonly TargetName[] = ['bare', 'gateway', 'postgres'];
 
-function direct(bench: Bench, [any]: readonly Started[], work: Work): Route | undefined {
+export function direct(bench: Bench, [any]: readonly Started[], work: Work): Route | undefined {
   return any && { ...routeTo(any, work), port: bench.stubPort };
 }
 
-async function warmUp(started: readonly Started[], { load, plan }: Bench): Promise<void> {
+export async function warmUp(started: readonly Started[], { load, plan }: Bench): Promise<void> {
   const { warmMs: forMs, warmRequests: requests } = plan;
   for (const each of started) {
     const route = routeTo(each, SMALL);
@@ -28,7 +28,7 @@ async function warmUp(started: readonly Started[], { load, plan }: Bench): Promi
 }
 
 /** Rows of what is left out have no values. */
-function filled(rows: readonly Row[]): Row[] {
+export function filled(rows: readonly Row[]): Row[] {
   return rows.filter(({ targets, values, faults }) => {
     const subject = targets.at(-1) ?? 'gateway';
     return values[subject] !== undefined || faults[subject] !== undefined;
@@ -132,45 +132,4 @@ export async function measureRate(bench: Bench): Promise<Row[]> {
   }
   for (const { stop } of started) await stop();
   return filled(rows);
-}
-
-const STREAMS_AT_ONCE = 24;
-const STREAM_MS = 1500;
-
-/** Streams of a token each 20 ms. */
-export async function measureTokens(bench: Bench): Promise<Row[]> {
-  const { load, plan, say } = bench;
-  const { firstToken, eachToken } = OTHER_ROWS;
-  const first = [
-    createRow('first token', firstToken.unit, undefined, ON_SQLITE),
-    createRow('postgres first token', firstToken.unit, undefined, ON_POSTGRES),
-  ];
-  const each = [
-    createRow('each token', eachToken.unit, undefined, ON_SQLITE),
-    createRow('postgres each token', eachToken.unit, undefined, ON_POSTGRES),
-  ];
-  const work: Work = { ...SMALL, kind: 'tokens' };
-  const started = await startTargets(ALL, bench);
-  await warmUp(started, bench);
-  const stub = direct(bench, started, work);
-  if (stub === undefined) return [];
-  const job = { do: 'closed', connections: STREAMS_AT_ONCE, forMs: STREAM_MS } as const;
-  for (const target of started) {
-    const { fault } = await load.run({ do: 'verify', route: routeTo(target, work) });
-    addFault([...first, ...each], target.target.name, fault);
-    await load.run({ ...job, route: routeTo(target, work) });
-  }
-  for (let index = 0; index < plan.tokenRounds; index += 1) {
-    say(`tokens: round ${index + 1} of ${plan.tokenRounds}`);
-    const base = await load.run({ ...job, route: stub });
-    for (const target of inTurn(started, index)) {
-      const { name } = target.target;
-      const { firstByte, betweenFrames, fault } = await load.run({ ...job, route: routeTo(target, work) });
-      addFault([...first, ...each], name, fault);
-      addValue(first, name, (firstByte - base.firstByte) * 1000);
-      addValue(each, name, (betweenFrames - base.betweenFrames) * 1000);
-    }
-  }
-  for (const { stop } of started) await stop();
-  return filled([...first, ...each]);
 }

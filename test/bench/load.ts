@@ -1,18 +1,23 @@
 // The load client: a process that takes jobs from the harness. It compares nothing and knows no target.
+import { setTimeout as pause } from 'node:timers/promises';
 import { openConnection, requestBytes, type Connection } from './connection.ts';
 import type { Job, Result, Route } from './jobs.ts';
 import { quantile } from './rows.ts';
-import { unitsOf } from './scenarios.ts';
 
 /** Connections opened at the same time; more overflow a listener's queue. */
 const OPENING = 64;
+/** The others of a `beside` are at full speed then. */
+const AHEAD_MS = 300;
 
 interface Tally {
   times: number[];
-  firstBytes: number[];
+  firstTexts: number[];
+  laterTexts: number[];
   failed: number;
   fault?: string;
 }
+
+const createTally = (): Tally => ({ times: [], firstTexts: [], laterTexts: [], failed: 0 });
 
 const RUNNERS: { [Kind in Job['do']]: (job: Extract<Job, { do: Kind }>, tally: Tally) => Promise<void> } = {
   async verify({ route }, tally) {
@@ -20,19 +25,14 @@ const RUNNERS: { [Kind in Job['do']]: (job: Extract<Job, { do: Kind }>, tally: T
     await timed(connection, requestBytes(route), tally);
     connection.close();
   },
-  async closed({ route, connections, forMs, requests = Infinity }, tally) {
-    const bytes = requestBytes(route);
-    const end = performance.now() + forMs;
-    let left = requests;
-    const work = async (connection: Connection): Promise<void> => {
-      while (left > 0 && performance.now() < end) {
-        left -= 1;
-        if (!(await timed(connection, bytes, tally))) return;
-      }
-    };
-    const open = await openAll(route, connections);
-    await Promise.all(open.map(work));
-    for (const connection of open) connection.close();
+  closed,
+  async beside({ others, ...job }, tally) {
+    const beside = createTally();
+    const busy = closed({ ...others, forMs: AHEAD_MS + job.forMs }, beside);
+    await pause(AHEAD_MS);
+    await closed(job, tally);
+    await busy;
+    tally.fault ??= beside.fault;
   },
   async paced({ route, perSecond, forMs }, tally) {
     const bytes = requestBytes(route);
@@ -52,6 +52,31 @@ const RUNNERS: { [Kind in Job['do']]: (job: Extract<Job, { do: Kind }>, tally: T
   },
 };
 
+interface Closed {
+  route: Route;
+  connections: number;
+  forMs: number;
+  requests?: number;
+}
+
+async function closed(
+  { route, connections, forMs, requests = Infinity }: Closed,
+  tally: Tally,
+): Promise<void> {
+  const bytes = requestBytes(route);
+  const end = performance.now() + forMs;
+  let left = requests;
+  const work = async (connection: Connection): Promise<void> => {
+    while (left > 0 && performance.now() < end) {
+      left -= 1;
+      if (!(await timed(connection, bytes, tally))) return;
+    }
+  };
+  const open = await openAll(route, connections);
+  await Promise.all(open.map(work));
+  for (const connection of open) connection.close();
+}
+
 async function openAll(route: Route, count: number): Promise<Connection[]> {
   const open: Connection[] = [];
   while (open.length < count) {
@@ -66,7 +91,9 @@ async function timed(connection: Connection, bytes: Buffer, tally: Tally): Promi
   try {
     await connection.send(bytes);
     tally.times.push(performance.now() - start);
-    tally.firstBytes.push(connection.firstByteAt() - start);
+    const { first, later } = connection.textTimes();
+    if (first !== undefined) tally.firstTexts.push(first);
+    tally.laterTexts.push(...later);
     return true;
   } catch (error) {
     tally.failed += 1;
@@ -80,7 +107,7 @@ function until(at: number): Promise<void> {
 }
 
 async function perform(job: Job): Promise<Result> {
-  const tally: Tally = { times: [], firstBytes: [], failed: 0 };
+  const tally = createTally();
   const start = performance.now();
   try {
     // The table's key and the job's are the same; TypeScript can't follow that through a union.
@@ -89,8 +116,7 @@ async function perform(job: Job): Promise<Result> {
     tally.failed += 1;
     tally.fault ??= error instanceof Error ? error.message : String(error);
   }
-  const frames = unitsOf(job.route.kind);
-  const { times, firstBytes } = tally;
+  const { times, firstTexts, laterTexts } = tally;
   return {
     completed: times.length,
     failed: tally.failed,
@@ -98,11 +124,8 @@ async function perform(job: Job): Promise<Result> {
     p50: quantile(times, 0.5),
     p99: quantile(times, 0.99),
     ...(job.do === 'paced' && { times }),
-    firstByte: quantile(firstBytes, 0.5),
-    betweenFrames: quantile(
-      times.map((time, index) => (time - (firstBytes[index] ?? NaN)) / (frames - 1)),
-      0.5,
-    ),
+    firstTexts,
+    laterTexts,
     seconds: (performance.now() - start) / 1000,
   };
 }

@@ -2,7 +2,8 @@
 import { cpus } from 'node:os';
 import { startLoad } from './load-client.ts';
 import { compare, measureWorkers } from './compare.ts';
-import { measureLatency, measureRate, measureTokens } from './latency.ts';
+import { measureTexts, measureTextsBeside, TEXT_ROWS, BESIDE_ROWS } from './first-text.ts';
+import { measureLatency, measureRate } from './latency.ts';
 import { measureFamilies, type Bench } from './measure.ts';
 import { measureStart, measureStreams } from './memory.ts';
 import { HELP, readOptions, type Options } from './options.ts';
@@ -48,12 +49,13 @@ async function measureAll(bench: Bench, options: Options): Promise<number> {
     [['workers small chat', 'workers throughput'], () => measureWorkers(bench)],
     [both('latency', 'latency p99', 'latency in commits'), () => measureLatency(bench)],
     [both('rate'), () => measureRate(bench)],
-    [both('first token', 'each token'), () => measureTokens(bench)],
+    [both(...TEXT_ROWS), () => measureTexts(bench)],
+    [both(...BESIDE_ROWS), () => measureTextsBeside(bench)],
     ...bench.plan.streamClients.map((client): (typeof others)[number] => [
       both(`streams ${client}`),
       () => measureStreams(client, bench),
     ]),
-    [both('start', 'idle', 'steady'), () => measureStart(bench)],
+    [both('start', 'idle', 'loaded', 'steady'), () => measureStart(bench)],
   ];
   for (const [ids, measure] of others) if (ids.some(wanted)) rows.push(...(await measure()));
   const summaries = rows.map(summarize);

@@ -54,35 +54,47 @@ export async function measureStreams(client: Wire, bench: Bench): Promise<Row[]>
       await load.run({ do: 'closed', route: whole, connections: 32, forMs: STREAM_WARM_MS });
       await pause(SETTLE_MS);
       const before = residentKib(started.pid);
-      let peak = before;
-      const sampling = setInterval(() => {
-        peak = Math.max(peak, residentKib(started.pid));
-      }, SAMPLE_MS);
+      const peak = watchPeak(started.pid);
       const route = routeTo(started, slow);
       const job = { do: 'closed', route, connections: STREAMS, requests: STREAMS } as const;
       const { completed, fault } = await load.run({ ...job, forMs: STREAMS_FOR_MS });
-      clearInterval(sampling);
+      const most = peak();
       await started.stop();
       const incomplete =
         completed < STREAMS ? `${completed} of ${STREAMS} completed: ${fault ?? ''}` : undefined;
       addFault(rows, name, incomplete);
-      addValue(rows, name, (peak - before) / STREAMS);
+      addValue(rows, name, (most - before) / STREAMS);
     }
   }
   return rows;
 }
 
+/** The returned function ends the watch, and gives the most that was seen, in KiB. */
+function watchPeak(pid: number): () => number {
+  let peak = residentKib(pid);
+  const look = (): void => void (peak = Math.max(peak, residentKib(pid)));
+  const sampling = setInterval(look, SAMPLE_MS);
+  return () => {
+    clearInterval(sampling);
+    look();
+    return peak;
+  };
+}
+
 const IDLE_MS = 1000;
+/** After the load. */
+const REST_MS = 2000;
 const STEADY_CONNECTIONS = 64;
 const STEADY_MS = 60_000;
 
-/** The start, and memory before any request but one and after many. */
+/** The start, and memory before any request but one, while many run, and after them. */
 export async function measureStart(bench: Bench): Promise<Row[]> {
   const { plan, load, say } = bench;
   const targets = await existing(['bare', 'floor', 'gateway', 'postgres'], bench);
   const names = targets.map(({ name }) => name);
   const start = rowsOf('start', OTHER_ROWS.start, names);
   const idle = rowsOf('idle', OTHER_ROWS.idle, names);
+  const loaded = rowsOf('loaded', OTHER_ROWS.loaded, names);
   const steady = rowsOf('steady', OTHER_ROWS.steady, names);
   const steadyRounds = Math.ceil(plan.startRounds / 5);
   for (let index = 0; index < plan.startRounds; index += 1) {
@@ -96,12 +108,15 @@ export async function measureStart(bench: Bench): Promise<Row[]> {
       if (index < steadyRounds) {
         const job = { do: 'closed', connections: STEADY_CONNECTIONS, forMs: STEADY_MS } as const;
         const route = routeTo(started, SMALL);
+        const peak = watchPeak(started.pid);
         const { fault } = await load.run({ ...job, route, requests: plan.steadyRequests });
-        addFault(steady, name, fault);
+        addValue(loaded, name, peak() / 1024);
+        addFault([...loaded, ...steady], name, fault);
+        await pause(REST_MS);
         addValue(steady, name, residentKib(started.pid) / 1024);
       }
       await started.stop();
     }
   }
-  return [...start, ...idle, ...steady];
+  return [...start, ...idle, ...loaded, ...steady];
 }

@@ -39,7 +39,7 @@ export interface Plan {
   /** The highest rate is searched in each round. */
   rateRounds: number;
   rateMs: number;
-  tokenRounds: number;
+  textRounds: number;
   /** Before memory is steady. */
   steadyRequests: number;
   startRounds: number;
@@ -60,7 +60,7 @@ export const FULL: Plan = {
   comparedOften: { pairs: 10, count: 5, forMs: 1000, warmRequests: 80_000 },
   rateRounds: 7,
   rateMs: 500,
-  tokenRounds: 9,
+  textRounds: 27,
   steadyRequests: 50_000,
   startRounds: 15,
   streamRounds: 3,
@@ -81,7 +81,7 @@ export const QUICK: Plan = {
   comparedOften: { pairs: 1, count: 2, forMs: 1000 },
   rateRounds: 1,
   rateMs: 200,
-  tokenRounds: 1,
+  textRounds: 1,
   steadyRequests: 5000,
   startRounds: 1,
   streamRounds: 1,

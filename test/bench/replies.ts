@@ -1,4 +1,5 @@
 // What the stub provider answers: bytes made once, in each protocol, chosen by the model's name.
+import { MARK } from './marks.ts';
 
 export const WIRES = ['chat', 'messages', 'responses'] as const;
 export type Wire = (typeof WIRES)[number];
@@ -19,8 +20,8 @@ export const PACES: Record<Exclude<Kind, 'whole'>, Pace> = {
   // What arrives together when a fast model's tokens share a TCP segment.
   burst: { chunks: 400, frames: 8, everyMs: 4 },
   slow: { chunks: 10, frames: 1, everyMs: 500 },
-  // The pace at which public benchmarks of gateways measure the delay of a token.
-  tokens: { chunks: 50, frames: 1, everyMs: 20 },
+  // The pace at which public benchmarks of gateways measure the delay of a token. Its frames hold the stub's clock.
+  tokens: { chunks: 8, frames: 1, everyMs: 20 },
 };
 
 /** The last word of every answer; what a load client looks for. */
@@ -30,11 +31,12 @@ const WORDS = ' the quick brown fox jumps over one lazy dog while every token is
 const CREATED = 1_763_000_000;
 const USAGE = { input: 42, output: 128 };
 
-/** The pieces of an answer: one text frame each. */
+/** The pieces of an answer: one text frame each. The first of `tokens` has marks for when the request came and when it was written. */
 export function pieces(kind: Kind): string[] {
   const count = kind === 'whole' ? 60 : PACES[kind].chunks;
   const words = Array.from({ length: count - 1 }, (_, index) => WORDS[index % WORDS.length] ?? '');
-  return [...words, ` ${LAST_WORD}`];
+  const all = [...words, ` ${LAST_WORD}`];
+  return kind === 'tokens' ? all.map((word, index) => word + (index === 0 ? MARK + MARK : MARK)) : all;
 }
 
 export function textOf(kind: Kind): string {

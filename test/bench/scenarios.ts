@@ -172,10 +172,12 @@ export const OTHER_ROWS = {
   streams: { unit: 'KiB a slow stream', gate: absolute(70, 50) },
   start: { unit: 'ms to the first 200', gate: absolute(300, 200) },
   idle: { unit: 'MiB when idle', gate: absolute(90, 75) },
+  loaded: { unit: 'MiB at most during requests' },
   steady: { unit: 'MiB after requests' },
   rate: { unit: 'requests/s, p99 < 20 ms' },
-  firstToken: { unit: 'µs added to the first token' },
-  eachToken: { unit: 'µs added per token at 20 ms' },
+  firstText: { unit: 'µs added to the first text', gate: bare(2.5, 1.5) },
+  laterText: { unit: 'µs added to a later text' },
+  besideBursts: { unit: 'ms to the first text beside 50 bursts', gate: bare(6, 2) },
 } as const;
 
 export function unitOf({ kind }: Scenario): string {

@@ -1,6 +1,7 @@
 // The stub provider: a process that answers with prepared bytes. Run as `node stub.js PORT`.
 import { createServer, type Socket } from 'node:net';
 import { createMessageParser } from './http-message.ts';
+import { clockMicros, stamped } from './marks.ts';
 import { KINDS, PACES, streamWrites, WIRES, wholeReply, type Kind, type Wire } from './replies.ts';
 
 const WHOLE: Record<Wire, Buffer> = {
@@ -61,11 +62,13 @@ function answer(socket: Socket, head: string, body: Buffer): NodeJS.Timeout | un
   }
   const usage = wire === 'chat' && body.includes('"include_usage":true');
   const writes = STREAMS.get(`${wire} ${kind} ${String(usage)}`) ?? [];
+  const cameAt = clockMicros();
   let next = 0;
   const timer = setInterval(() => {
     const bytes = writes[next];
+    const times = next === 0 ? [cameAt, clockMicros()] : [clockMicros()];
     next += 1;
-    if (bytes !== undefined) socket.write(bytes);
+    if (bytes !== undefined) socket.write(kind === 'tokens' ? stamped(bytes, times) : bytes);
     if (next >= writes.length) clearInterval(timer);
   }, PACES[kind].everyMs);
   return timer;
