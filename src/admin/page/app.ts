@@ -64,8 +64,11 @@ function usePlace(): ViewProps {
     addEventListener('hashchange', onHash);
     return () => removeEventListener('hashchange', onHash);
   }, []);
-  const change: ViewProps['change'] = (query) => {
-    history.pushState(null, '', hrefOf(place.view, { ...place.query, ...query }, place.item));
+  const change: ViewProps['change'] = (query, isMore = false) => {
+    const { view, item, query: before } = readPlace(location.hash);
+    const href = hrefOf(view, { ...before, ...query }, item);
+    if (isMore) history.replaceState(null, '', href);
+    else history.pushState(null, '', href);
     setPlace(readPlace(location.hash));
   };
   return { place, change };
@@ -97,18 +100,7 @@ function Frame({ onLeave }: { onLeave: () => void }): VNode {
     >
     <header>
       <p class="brand">Gateway</p>
-      <nav aria-label="Views">
-        <ul>
-          ${VIEWS.map(
-            (item) =>
-              html`<li>
-                <a href=${hrefOf(item.view)} aria-current=${item.view === view ? 'page' : undefined}
-                  >${item.title}</a
-                >
-              </li>`,
-          )}
-        </ul>
-      </nav>
+      <${Views} view=${view} title=${title} />
       <div class="tools">
         <${Connection} />
         <${ThemeSwitch} />
@@ -119,6 +111,49 @@ function Frame({ onLeave }: { onLeave: () => void }): VNode {
       <${ErrorFence} key=${page}><${of} place=${place} change=${change} /><//>
     </main>
   `;
+}
+
+/** On narrow screens the views stand behind a button with the name of the current one. */
+function Views({ view, title }: { view: string; title: string }): VNode {
+  const [isOpen, setOpen] = useState(false);
+  const nav = useRef<HTMLElement>(null);
+  useEffect(() => setOpen(false), [view]);
+  useEffect(() => {
+    if (!isOpen) return undefined;
+    const close = (event: Event): void => {
+      const isKey = event instanceof KeyboardEvent;
+      if (isKey ? event.key !== 'Escape' : nav.current?.contains(event.target as Node) === true) return;
+      setOpen(false);
+      if (isKey) nav.current?.querySelector('button')?.focus();
+    };
+    addEventListener('keydown', close);
+    addEventListener('click', close);
+    return () => {
+      removeEventListener('keydown', close);
+      removeEventListener('click', close);
+    };
+  }, [isOpen]);
+  return html`<nav ref=${nav} aria-label="Views">
+    <button
+      type="button"
+      class="views-button"
+      aria-expanded=${isOpen}
+      aria-controls="views"
+      onClick=${() => setOpen(!isOpen)}
+    >
+      <span class="hidden">View: </span>${title}
+    </button>
+    <ul id="views" class=${isOpen ? 'open' : undefined}>
+      ${VIEWS.map(
+        (item) =>
+          html`<li>
+            <a href=${hrefOf(item.view)} aria-current=${item.view === view ? 'page' : undefined}
+              >${item.title}</a
+            >
+          </li>`,
+      )}
+    </ul>
+  </nav>`;
 }
 
 /** The fragment is the place in the page. */

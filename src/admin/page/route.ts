@@ -12,8 +12,8 @@ export interface Place {
 
 export interface ViewProps {
   place: Place;
-  /** Changes the query of the place; undefined removes a member. */
-  change: (query: Query) => void;
+  /** Changes the query of the place; undefined removes a member. `isMore`: the last change goes on (typing), and Back undoes both. */
+  change: (query: Query, isMore?: boolean) => void;
 }
 
 const FIRST_VIEW = 'now';

@@ -1,4 +1,5 @@
 // Fields of forms and filters.
+import { useEffect, useRef, useState } from 'preact/hooks';
 import { html, type Children } from '../html.ts';
 import type { VNode } from 'preact';
 
@@ -44,6 +45,14 @@ function Field({ label, name, hint, children }: FieldProps & { children: Childre
   </div>`;
 }
 
+interface TextProps extends FieldProps {
+  value?: string;
+  required?: boolean;
+  suggestions?: readonly string[];
+  /** Makes it a filter, which acts while somebody types. `isMore`: it was typed after what the last call gave. */
+  onChange?: (value: string, isMore: boolean) => void;
+}
+
 export function Text({
   label,
   name,
@@ -52,30 +61,78 @@ export function Text({
   required = false,
   suggestions = [],
   onChange,
-}: FieldProps & {
-  value?: string;
-  required?: boolean;
-  suggestions?: readonly string[];
-  onChange?: (value: string) => void;
-}): VNode {
-  const change = (event: Event): void => {
-    if (event.target instanceof HTMLInputElement) onChange?.(event.target.value.trim());
-  };
+}: TextProps): VNode {
+  const filter = useTyped(value, onChange);
+  // Without a listener, the browser holds the text; a new drawing must not undo it.
+  const own = onChange === undefined ? { defaultValue: value, key: value } : filter;
   const list = suggestions.length === 0 ? undefined : `${name}-list`;
   return html`<${Field} label=${label} name=${name} hint=${hint}>
     <input
       id=${idOf(name)}
       name=${name}
-      defaultValue=${value}
-      key=${value}
       required=${required}
       list=${list}
       aria-describedby=${hintOf(name, hint)}
       autocomplete="off"
-      onChange=${change}
+      ...${own}
     />
     ${list !== undefined && html`<datalist id=${list}>${suggestions.map((text) => html`<option value=${text}></option>`)}</datalist>`}
   <//>`;
+}
+
+const TYPING_MS = 150;
+
+/** What is typed, sent when nobody has typed for a moment. Going to another place, as by Back, drops what was not sent yet. */
+function useTyped(value: string, send: TextProps['onChange']): object {
+  const [draft, setDraft] = useState(value);
+  const latest = useRef({ value, send });
+  latest.current = { value, send };
+  const typing = useRef<{ timer?: ReturnType<typeof setTimeout> | undefined; sent?: string | undefined }>({});
+
+  function forget(): void {
+    clearTimeout(typing.current.timer);
+    typing.current = {};
+  }
+  useEffect(() => {
+    if (typing.current.sent !== value) {
+      forget();
+      setDraft(value);
+    }
+  }, [value]);
+  useEffect(() => {
+    const onPlace = (): void => {
+      forget();
+      setDraft(latest.current.value);
+    };
+    addEventListener('popstate', onPlace);
+    return () => {
+      forget();
+      removeEventListener('popstate', onPlace);
+    };
+  }, []);
+
+  function act(text: string): void {
+    clearTimeout(typing.current.timer);
+    const isMore = typing.current.sent !== undefined;
+    if (text === latest.current.value) return;
+    typing.current = { sent: text };
+    latest.current.send?.(text, isMore);
+  }
+  return {
+    value: draft,
+    onInput: ({ target }: Event) => {
+      if (!(target instanceof HTMLInputElement)) return;
+      const text = target.value;
+      setDraft(text);
+      clearTimeout(typing.current.timer);
+      typing.current.timer = setTimeout(() => act(text.trim()), TYPING_MS);
+    },
+    onKeyDown: ({ key, target }: KeyboardEvent) => {
+      if (key === 'Enter' && target instanceof HTMLInputElement) act(target.value.trim());
+    },
+    // What is typed now is a change of its own.
+    onFocus: () => (typing.current.sent = undefined),
+  };
 }
 
 export function Check({

@@ -5,41 +5,61 @@ import { html, type Children } from '../html.ts';
 import type { VNode } from 'preact';
 
 export interface Loaded<Value> {
-  /** The last one that arrived stays while a newer one is on its way. */
+  /** The last one that arrived. */
   value: Value | undefined;
   error: Error | undefined;
   isLoading: boolean;
+  /** The value belongs to inputs that were chosen before. */
+  isStale: boolean;
   reload: () => void;
 }
 
-/** Loads again if a member of `inputs` changes, and every `everyMs` while the page is visible. */
+interface State<Value> {
+  value: Value | undefined;
+  error: Error | undefined;
+  isLoading: boolean;
+  /** The inputs to which the value or the error belongs. */
+  of: string | undefined;
+}
+
+/**
+ * Loads again if a member of `inputs` changes, and every `everyMs` while the page is visible. After a failure, a value of other inputs
+ * is dropped.
+ */
 export function useLoaded<Value>(
   load: (signal: AbortSignal) => Promise<Value>,
   inputs: readonly unknown[],
   everyMs?: number,
 ): Loaded<Value> {
-  const [state, setState] = useState<Omit<Loaded<Value>, 'reload'>>({
+  const [state, setState] = useState<State<Value>>({
     value: undefined,
     error: undefined,
     isLoading: true,
+    of: undefined,
   });
   const [turn, setTurn] = useState(0);
   const reload = useCallback(() => setTurn((before) => before + 1), []);
+  const of = JSON.stringify(inputs);
 
   useEffect(() => {
     const abort = new AbortController();
     setState((before) => ({ ...before, isLoading: true }));
     load(abort.signal).then(
       (value) => {
-        if (!abort.signal.aborted) setState({ value, error: undefined, isLoading: false });
+        if (!abort.signal.aborted) setState({ value, error: undefined, isLoading: false, of });
       },
       (error: unknown) => {
-        if (!abort.signal.aborted)
-          setState((before) => ({ ...before, error: error as Error, isLoading: false }));
+        if (abort.signal.aborted) return;
+        setState((before) => ({
+          value: before.of === of ? before.value : undefined,
+          error: error as Error,
+          isLoading: false,
+          of,
+        }));
       },
     );
     return () => abort.abort();
-  }, [...inputs, turn]);
+  }, [of, turn]);
 
   useEffect(() => {
     if (everyMs === undefined) return undefined;
@@ -49,10 +69,18 @@ export function useLoaded<Value>(
     return () => clearInterval(timer);
   }, [everyMs]);
 
-  return { ...state, reload };
+  const { value, error, isLoading } = state;
+  const isOwn = state.of === of;
+  return {
+    value,
+    error: isOwn ? error : undefined,
+    isLoading,
+    isStale: !isOwn && value !== undefined,
+    reload,
+  };
 }
 
-/** Draws `children` once there is a value; an error stands above an older value. */
+/** Draws `children` once there is a value. A value that does not belong to the inputs is dimmed until the next one is there. */
 export function Await<Value>({
   of,
   children,
@@ -60,11 +88,27 @@ export function Await<Value>({
   of: Loaded<Value>;
   children: (value: Value) => Children;
 }): VNode {
-  const { value, error, reload } = of;
+  const { value, error, isStale, reload } = of;
+  const isWaiting = isStale || (value === undefined && error === undefined);
   return html`
     ${error !== undefined && html`<${Failure} error=${error} retry=${reload} />`}
-    ${value === undefined ? error === undefined && html`<p class="loading">Loading…</p>` : children(value)}
+    <div class="loaded" aria-busy=${isWaiting ? 'true' : undefined}>
+      ${isWaiting && html`<${Progress} />`}
+      ${value === undefined ? isWaiting && html`<p class="loading">Loading…</p>` : children(value)}
+    </div>
   `;
+}
+
+const PATIENCE_MS = 150;
+
+/** A line that moves at the upper edge of its place, for what takes longer than a moment. */
+function Progress(): VNode {
+  const [isLong, setLong] = useState(false);
+  useEffect(() => {
+    const timer = setTimeout(() => setLong(true), PATIENCE_MS);
+    return () => clearTimeout(timer);
+  }, []);
+  return html`${isLong && html`<div class="progress" role="progressbar" aria-label="Loading"></div>`}`;
 }
 
 export function Failure({ error, retry }: { error: Error; retry?: () => void }): VNode {

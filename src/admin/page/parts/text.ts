@@ -16,6 +16,19 @@ export function Unknown({ word = 'unknown' }: { word?: string }): VNode {
   return html`<span aria-hidden="true">${format.UNKNOWN}</span><span class="hidden">${word}</span>`;
 }
 
+const LONGEST_NAME = 16;
+const TAIL = 7;
+
+/** A name of any length on one line: cut in its middle where there is no room, whole in its title and for screen readers. */
+export function Name({ of }: { of: string }): VNode {
+  if (of.length <= LONGEST_NAME) return html`<span class="nowrap">${of}</span>`;
+  // Not between the two halves of one character.
+  const at = of.length - TAIL - (/[\udc00-\udfff]/.test(of.charAt(of.length - TAIL)) ? 1 : 0);
+  return html`<span class="cut" title=${of} data-head=${of.slice(0, at)} data-tail=${of.slice(at)}
+    ><span>${of}</span></span
+  >`;
+}
+
 type Tone = 'good' | 'warn' | 'bad' | 'plain';
 
 /** A state by word and colour; the word alone is enough. */
@@ -26,6 +39,55 @@ export function State({ tone, children }: { tone: Tone; children: Children }): V
 export const HEALTH_TONES = { healthy: 'good', cooling: 'warn', failing: 'bad' } as const;
 
 const COPIED_MS = 2000;
+
+/** Copies `text`; `children` is what the button shows, `label` what is copied, for screen readers. `shown` is selected where there is no clipboard. */
+export function CopyButton({
+  text,
+  label,
+  children = 'Copy',
+  shown,
+}: {
+  text: string;
+  label: string;
+  children?: Children;
+  shown?: { readonly current: HTMLElement | null };
+}): VNode {
+  const [copied, setCopied] = useState('');
+  const button = useRef<HTMLButtonElement>(null);
+
+  async function copy(): Promise<void> {
+    try {
+      // Without TLS, browsers have no clipboard for pages of other machines.
+      if (navigator.clipboard !== undefined) await navigator.clipboard.writeText(text);
+      else if (!copiedBySelection(text, button.current)) throw new Error('not copied');
+      setCopied('Copied');
+    } catch {
+      const code = shown?.current ?? null;
+      if (code !== null) getSelection()?.selectAllChildren(code);
+      setCopied(code === null ? 'Not copied' : 'Press Ctrl+C');
+    }
+    setTimeout(() => setCopied(''), COPIED_MS);
+  }
+
+  return html`<button ref=${button} type="button" class="quiet" onClick=${() => void copy()}>
+      <span aria-hidden="true">${copied === '' ? children : copied}</span>
+      <span class="hidden">Copy: ${label}</span>
+    </button>
+    <span class="hidden" role="status">${copied}</span>`;
+}
+
+/** Beside the button, because a dialog takes the focus of everything outside of it. */
+function copiedBySelection(text: string, beside: HTMLElement | null): boolean {
+  const field = document.createElement('textarea');
+  field.value = text;
+  field.className = 'hidden';
+  beside?.after(field);
+  field.select();
+  const isCopied = document.execCommand('copy');
+  field.remove();
+  beside?.focus();
+  return isCopied;
+}
 
 /** Text with a button that copies it. */
 export function Code({
@@ -38,28 +100,10 @@ export function Code({
   isOneLine?: boolean;
 }): VNode {
   const code = useRef<HTMLElement>(null);
-  const [copied, setCopied] = useState('');
-
-  async function copy(): Promise<void> {
-    try {
-      await navigator.clipboard.writeText(text);
-      setCopied('Copied');
-    } catch {
-      // Without TLS, browsers have no clipboard for pages of other machines.
-      if (code.current !== null) getSelection()?.selectAllChildren(code.current);
-      setCopied('Press Ctrl+C');
-    }
-    setTimeout(() => setCopied(''), COPIED_MS);
-  }
-
   return html`
     <div class="code ${isOneLine ? 'one-line' : ''}">
       <pre tabindex="0" role="group" aria-label=${label}><code ref=${code}>${text}</code></pre>
-      <button type="button" class="quiet" onClick=${() => void copy()}>
-        <span aria-hidden="true">${copied === '' ? 'Copy' : copied}</span>
-        <span class="hidden">Copy: ${label}</span>
-      </button>
-      <span class="hidden" role="status">${copied}</span>
+      <${CopyButton} text=${text} label=${label} shown=${code} />
     </div>
   `;
 }

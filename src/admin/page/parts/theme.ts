@@ -1,6 +1,7 @@
 // The colours of the page, light or dark: those of the system, or those that the user chose.
 import { useEffect, useState } from 'preact/hooks';
 import { html } from '../html.ts';
+import { Menu } from './menu.ts';
 import type { VNode } from 'preact';
 
 const THEMES = ['system', 'light', 'dark'] as const;
@@ -57,17 +58,12 @@ export function useTheme(): 'light' | 'dark' {
 }
 
 export function ThemeSwitch(): VNode {
-  return html`
-    <label class="theme">
-      <span class="hidden">Colours</span>
-      <select
-        value=${chosen()}
-        onChange=${(event: Event) => {
-          if (event.target instanceof HTMLSelectElement) choose(event.target.value as Theme);
-        }}
-      >
-        ${THEMES.map((theme) => html`<option value=${theme}>${TITLES[theme]}</option>`)}
-      </select>
-    </label>
-  `;
+  const theme = useTheme();
+  const own = chosen();
+  const items = THEMES.map((item) => ({
+    title: html`<span aria-hidden="true">${item === own ? '✓ ' : '\u2003'}</span
+      >${TITLES[item]}${item === own && html`<span class="hidden"> (chosen)</span>`}`,
+    run: () => choose(item),
+  }));
+  return html`<${Menu} label="Colours" items=${items}>${theme === 'dark' ? '☾' : '☀'}<//>`;
 }

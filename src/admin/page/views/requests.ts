@@ -84,8 +84,8 @@ function Filters({ place, change }: ViewProps): VNode {
   const accounts = useLoaded((signal) => get<Page<Account>>('/accounts', { limit: '1000' }, signal), []);
   const models = useLoaded((signal) => get<Page<Model>>('/models', { limit: '1000' }, signal), []);
   const names = accounts.value?.data.map((row) => row.account) ?? (account === '' ? [] : [account]);
-  const filter = (query: Readonly<Record<string, string | undefined>>): void =>
-    change({ cursor: undefined, ...query });
+  const filter = (query: Readonly<Record<string, string | undefined>>, isMore?: boolean): void =>
+    change({ cursor: undefined, ...query }, isMore);
   return html`
     <div class="filters" role="group" aria-label="Filter">
       <${Select}
@@ -107,7 +107,7 @@ function Filters({ place, change }: ViewProps): VNode {
         name="model"
         value=${model}
         suggestions=${models.value?.data.map(({ name }) => name) ?? []}
-        onChange=${(value: string) => filter({ model: value })}
+        onChange=${(value: string, isMore: boolean) => filter({ model: value }, isMore)}
       />
       <${Check}
         label="Only errors"

@@ -5,7 +5,7 @@ import * as format from '../format.ts';
 import { html } from '../html.ts';
 import { Chart, wholeCount, type Line } from '../parts/chart.ts';
 import { Select, WINDOWS } from '../parts/fields.ts';
-import { Figures } from '../parts/text.ts';
+import { CopyButton, Figures } from '../parts/text.ts';
 import { Await, Empty, useLoaded } from '../parts/load.ts';
 import { Table, type Column } from '../parts/table.ts';
 import { hrefOf, type ViewProps } from '../route.ts';
@@ -197,7 +197,10 @@ function Numbers({ groups, by }: { groups: readonly Group[]; by: string }): VNod
   ];
   return html`
     <section>
-      <h2>Numbers</h2>
+      <div class="title">
+        <h2>Numbers</h2>
+        <${CopyButton} text=${csvOf(groups, by)} label="these numbers as CSV">Copy as CSV<//>
+      </div>
       <${Table}
         caption="Usage by group; tokens by kind"
         columns=${columns}
@@ -212,6 +215,25 @@ function Numbers({ groups, by }: { groups: readonly Group[]; by: string }): VNod
       }
     </section>
   `;
+}
+
+/** Times as the API has them, numbers without separators; a value that a spreadsheet would take for a formula gets an apostrophe. */
+function csvOf(groups: readonly Group[], by: string): string {
+  const names = Object.keys(NOTHING).filter((name) => name !== 'first_byte_ms') as (keyof SummaryTotals)[];
+  const rows = groups.map(({ key, label, isTime, totals }) => [
+    isTime ? key : label,
+    ...names.map((name) => totals[name] as number | null),
+    totals.first_byte_ms?.p50,
+    totals.first_byte_ms?.p95,
+  ]);
+  const head = [by, ...names, 'first_byte_ms_p50', 'first_byte_ms_p95'];
+  return [head, ...rows].map((row) => `${row.map(csvCell).join(',')}\r\n`).join('');
+}
+
+function csvCell(value: string | number | null | undefined): string {
+  const text = String(value ?? '');
+  const safe = typeof value === 'string' && /^[=+\-@\t\r]/.test(text) ? `'${text}` : text;
+  return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
 }
 
 interface Group {

@@ -1,0 +1,110 @@
+// A menu of actions behind a button, above everything else on the page: a frame of a table would cut it off.
+import { useEffect, useRef, useState } from 'preact/hooks';
+import { html, type Children } from '../html.ts';
+import type { VNode } from 'preact';
+
+interface MenuItem {
+  title: Children;
+  /** A link, or what it does. */
+  href?: string;
+  run?: () => void;
+  isDangerous?: boolean;
+}
+
+/** `label` names the button for screen readers; `children` is what it shows. */
+export function Menu({
+  label,
+  items,
+  children = '⋯',
+}: {
+  label: string;
+  items: readonly MenuItem[];
+  children?: Children;
+}): VNode {
+  const [isOpen, setOpen] = useState(false);
+  const button = useRef<HTMLButtonElement>(null);
+  return html`<button
+      ref=${button}
+      type="button"
+      class="quiet"
+      aria-label=${label}
+      aria-expanded=${isOpen}
+      onClick=${() => setOpen(!isOpen)}
+    >
+      ${children}
+    </button>
+    ${isOpen && html`<${Items} items=${items} label=${label} from=${button} close=${() => setOpen(false)} />`}`;
+}
+
+interface ItemsProps {
+  items: readonly MenuItem[];
+  label: string;
+  from: { readonly current: HTMLElement | null };
+  close: () => void;
+}
+
+function Items({ items, label, from, close }: ItemsProps): VNode {
+  const menu = useRef<HTMLDivElement>(null);
+  useEffect(() => {
+    const element = menu.current;
+    if (element === null || from.current === null) return undefined;
+    element.showPopover();
+    place(element, from.current.getBoundingClientRect());
+    element.querySelector<HTMLElement>('a, button')?.focus();
+    // Escape, or a click beside it.
+    const onToggle = ({ newState }: ToggleEvent): void => {
+      if (newState === 'closed') close();
+    };
+    element.addEventListener('toggle', onToggle);
+    addEventListener('scroll', close, true);
+    return () => {
+      element.removeEventListener('toggle', onToggle);
+      removeEventListener('scroll', close, true);
+    };
+  }, []);
+
+  function move(event: KeyboardEvent): void {
+    const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+    if (step === undefined) return;
+    event.preventDefault();
+    const all = [...(menu.current?.querySelectorAll<HTMLElement>('a, button') ?? [])];
+    const at = all.findIndex((one) => one === document.activeElement);
+    all.at((at + step) % all.length)?.focus();
+  }
+  function choose(item: MenuItem): void {
+    from.current?.focus();
+    close();
+    item.run?.();
+  }
+  return html`<div ref=${menu} class="menu" popover="auto" role="group" aria-label=${label} onKeyDown=${move}>
+    <ul>
+      ${items.map(
+        (item) =>
+          html`<li>
+            ${
+              item.href === undefined
+                ? html`<button
+                    type="button"
+                    class=${item.isDangerous === true ? 'danger' : undefined}
+                    onClick=${() => choose(item)}
+                  >
+                    ${item.title}
+                  </button>`
+                : html`<a href=${item.href} onClick=${() => choose(item)}>${item.title}</a>`
+            }
+          </li>`,
+      )}
+    </ul>
+  </div>`;
+}
+
+const MARGIN = 8;
+
+/** Below the button, or above it where there is no room; never beyond the edge of the window. */
+function place(menu: HTMLElement, { left, right, top, bottom }: DOMRect): void {
+  const { width, height } = menu.getBoundingClientRect();
+  const x = left + width + MARGIN > innerWidth ? right - width : left;
+  const y = bottom + height + MARGIN > innerHeight ? top - height : bottom;
+  menu.style.left = `${Math.max(MARGIN, x)}px`;
+  menu.style.top = `${Math.max(MARGIN, y)}px`;
+}
