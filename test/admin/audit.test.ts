@@ -148,10 +148,8 @@ it('is filtered by who, what and when, and a page of a filter is bounded', async
   };
   expect(await walk(`actor=${tokenId}`)).toEqual({ found: ['changeAccount', 'createKey'], pages: 3 });
   expect((await walk('operation=createKey')).found).toEqual(['createKey']);
-  expect(await walk(`actor=${tokenId}&since=1h`)).toEqual({
-    found: ['changeAccount', 'createKey'],
-    pages: 1,
-  });
+  // Below the last rows of the window, nothing is looked for.
+  expect(await walk(`actor=${tokenId}&since=1h`)).toEqual({ found: ['changeAccount'], pages: 1 });
   for (const wrong of ['since=yesterday', 'actor=', 'who=me', 'cursor=nothing'])
     expect((await call(running, `/audit?${wrong}`, { token })).status).toBe(400);
 });
