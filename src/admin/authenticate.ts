@@ -1,16 +1,17 @@
-// Who asks: a token in `Authorization`, or the cookie of a browser session; and from where: a browser may ask only from a page of
+// Who asks: a token in `Authorization`, or the cookie of a browser session, the owner's or a member's; and from where: a browser may ask only from a page of
 // this gateway itself, because a cookie does not tell ports of one host apart. Who sends wrong credentials is slowed down,
 // but never a session or a token that was right before: nobody can lock the owner out by guessing. Wrong credentials have token
 // buckets: one for each address, and one for all addresses together. Memory is bounded.
 import { isValid } from '../accounts/terms.ts';
-import { hashKey } from '../accounts/access.ts';
+import { hashKey, looksLikeKey } from '../accounts/access.ts';
 import { looksLikeToken } from '../accounts/admin.ts';
 import { createThrottle } from '../accounts/throttle.ts';
 import type { Clock } from '../clock.ts';
 import type { SiteExchange } from '../gateway/exchange.ts';
 import type { AdminScope, AdminStore } from '../store/admin/admin-records.ts';
+import type { Key, KeyStore } from '../store/store.ts';
 import { Problem } from './reply.ts';
-import { isSameSecret, type Session, type Sessions } from './sessions.ts';
+import { isSameSecret, type OpenedSession, type Session, type Sessions } from './sessions.ts';
 
 export interface Caller {
   /** The ID of the token or of the session, for the audit. */
@@ -18,15 +19,22 @@ export interface Caller {
   readonly scope: AdminScope;
   /** undefined: the caller has a token. */
   readonly session: Session | undefined;
+  /** Whose own data the caller may read, and nothing else; undefined: the caller is the owner, or has a token. */
+  readonly member: Key | undefined;
   /** Whether the credential is still valid: checked again during long answers. */
   isValid(): Promise<boolean>;
 }
 
+/** For whom an operation is: for the owner and programs with a token, for members, or for both. */
+export type Audience = 'owner' | 'member' | 'both';
+
 export interface Authenticator {
   /** Rejects with Problem 401, 403 or 429. */
-  authenticate(exchange: SiteExchange, scope: AdminScope): Promise<Caller>;
+  authenticate(exchange: SiteExchange, operation: { scope: AdminScope; audience: Audience }): Promise<Caller>;
   /** Makes a session of a link. Rejects with Problem 401 or 429. */
-  openSession(exchange: SiteExchange, code: string): Promise<{ session: Session; cookie: string }>;
+  openSession(exchange: SiteExchange, code: string): Promise<OpenedSession>;
+  /** Makes a session of a key, whose plaintext is forgotten at once. Rejects with Problem 401 or 429. */
+  openMember(exchange: SiteExchange, plaintext: string): Promise<OpenedSession & { key: Key }>;
 }
 
 const CSRF_HEADER = 'x-gateway-csrf';
@@ -35,12 +43,42 @@ const MOST_KNOWN = 256;
 const TOUCH_MS = 60_000;
 const LONGEST_COOKIES = 8192;
 
-export function createAuthenticator(deps: {
-  store: AdminStore;
+interface Deps {
+  store: AdminStore & Pick<KeyStore, 'findKey'>;
   clock: Clock;
   sessions: Sessions;
-}): Authenticator {
+}
+
+/** The token or key of a hash, if it is valid now. */
+function createLookUp({ store, clock }: Deps) {
+  const ifValid = <Found extends Parameters<typeof isValid>[0]>(found: Found | undefined) =>
+    found !== undefined && isValid(found, clock.now()) ? found : undefined;
+  return {
+    validToken: async (hash: string) => ifValid(await store.findAdminToken(hash)),
+    validKey: async (hash: string): Promise<Key | undefined> => ifValid(await store.findKey(hash)),
+  };
+}
+
+/** Rejects with Problem 401 if the session is a member's whose key is not valid any more. */
+async function callerOf(session: Session, cookie: string, deps: Deps): Promise<Caller> {
+  const { sessions } = deps;
+  const { id, keyHash } = session;
+  if (keyHash === undefined)
+    return { id, scope: 'write', session, member: undefined, isValid: () => sessions.isOpen(cookie) };
+  const { validKey } = createLookUp(deps);
+  const member = await validKey(keyHash);
+  if (member === undefined) {
+    await sessions.close(cookie);
+    throw unauthenticated(KEY_OVER);
+  }
+  const isValid = async (): Promise<boolean> =>
+    (await sessions.isOpen(cookie)) && (await validKey(keyHash)) !== undefined;
+  return { id, scope: 'write', session, member, isValid };
+}
+
+export function createAuthenticator(deps: Deps): Authenticator {
   const { store, clock, sessions } = deps;
+  const { validToken, validKey } = createLookUp(deps);
   const tokenThrottle = createThrottle(clock);
   const browserThrottle = createThrottle(clock);
   const known = new Set<string>();
@@ -51,11 +89,6 @@ export function createAuthenticator(deps: {
     if (wait > 0) return tooMany(wait);
     throttle.failed(exchange.remoteAddress);
     return unauthenticated(message);
-  }
-
-  async function validToken(hash: string) {
-    const token = await store.findAdminToken(hash);
-    return token !== undefined && isValid(token, clock.now()) ? token : undefined;
   }
 
   async function byToken(exchange: SiteExchange, plaintext: string): Promise<Caller> {
@@ -72,7 +105,7 @@ export function createAuthenticator(deps: {
     const now = clock.now();
     if (now - (token.lastUsedAt ?? 0) > TOUCH_MS) await store.touchAdminToken(token.id, now);
     const isValid = async (): Promise<boolean> => (await validToken(hash)) !== undefined;
-    return { id: token.id, scope: token.scope, session: undefined, isValid };
+    return { id: token.id, scope: token.scope, session: undefined, member: undefined, isValid };
   }
 
   async function byCookie(exchange: SiteExchange, cookie: string, scope: AdminScope): Promise<Caller> {
@@ -82,12 +115,11 @@ export function createAuthenticator(deps: {
       const message = `a write of a browser session needs the header ${CSRF_HEADER}, with the value that GET /admin/session gives`;
       throw new Problem(403, 'csrf', message);
     }
-    const isValid = (): Promise<boolean> => sessions.isOpen(cookie);
-    return { id: session.id, scope: 'write', session, isValid };
+    return callerOf(session, cookie, deps);
   }
 
   return {
-    async authenticate(exchange, scope) {
+    async authenticate(exchange, { scope, audience }) {
       const { headers } = exchange;
       const given = headers.authorization;
       const cookie = cookieOf(headers);
@@ -98,12 +130,20 @@ export function createAuthenticator(deps: {
       if (caller === false) throw unauthenticated(NOTHING_SENT);
       if (scope === 'write' && caller.scope !== 'write')
         throw new Problem(403, 'read_only', 'this token has the scope read');
+      if (audience !== 'both' && (caller.member === undefined) !== (audience === 'owner'))
+        throw new Problem(403, 'other_audience', caller.member === undefined ? FOR_MEMBERS : FOR_OWNERS);
       return caller;
     },
     async openSession(exchange, code) {
       const opened = await sessions.open(code);
       if (opened === undefined) throw wrong(exchange, browserThrottle, WRONG_LINK);
       return opened;
+    },
+    async openMember(exchange, plaintext) {
+      const keyHash = hashKey(plaintext);
+      const key = looksLikeKey(plaintext) ? await validKey(keyHash) : undefined;
+      if (key === undefined) throw wrong(exchange, browserThrottle, WRONG_KEY);
+      return { ...(await sessions.openMember(keyHash)), key };
     },
   };
 }
@@ -113,6 +153,11 @@ const NOTHING_SENT =
 const NOT_VALID =
   'the token is not valid: unknown, expired or revoked (gateway admin tokens create creates a new one)';
 const SESSION_OVER = 'the session is over; open a new link: gateway dashboard';
+const KEY_OVER = 'the key of this session is revoked or has expired; sign in with another one';
+const WRONG_KEY = 'the key is not valid: unknown, expired or revoked';
+const FOR_OWNERS = "a member's session reads its own account alone: the paths below /admin/api/v1/me";
+const FOR_MEMBERS =
+  "this path is for a member's session; a token and the owner's session have those without /me";
 const WRONG_LINK =
   'the link is not valid: used already, or older than 60 seconds (gateway dashboard makes a new one)';
 

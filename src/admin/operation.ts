@@ -10,10 +10,11 @@ import type { Logger } from '../log.ts';
 import type { Routing } from '../routing/routing.ts';
 import type { AdminScope, AdminStore } from '../store/admin/admin-records.ts';
 import type { BrakeStore } from '../store/holds/brakes.ts';
+import type { GrantStore, HoldStore } from '../store/holds/holds.ts';
 import type { KeyStore, AdmissionStore, UsageStore, HealthStore } from '../store/store.ts';
 import type { SignIn } from '../sign-in/sign-in.ts';
 import type { Throttle } from '../accounts/throttle.ts';
-import type { Authenticator, Caller } from './authenticate.ts';
+import type { Audience, Authenticator, Caller } from './authenticate.ts';
 import type { Events } from './operations/events.ts';
 import { Problem } from './reply.ts';
 import type { Reports } from './reports.ts';
@@ -42,7 +43,14 @@ export interface AdminParts {
   effective: () => Promise<{ file: string | null; values: readonly EffectiveValue[] }>;
   /** The settings of each tool for this gateway. */
   connect: (to: ConnectTarget) => Promise<readonly ConnectFacts[]>;
-  store: KeyStore & AdmissionStore & UsageStore & BrakeStore & HealthStore & AdminStore;
+  store: KeyStore &
+    AdmissionStore &
+    UsageStore &
+    HoldStore &
+    GrantStore &
+    BrakeStore &
+    HealthStore &
+    AdminStore;
   /** Codes of clients that ask to sign in, and who sent wrong ones. */
   signIns: { signIn: SignIn; throttle: Throttle };
   routing: Routing;
@@ -87,6 +95,7 @@ export interface Operation {
   problems: readonly number[];
   /** Whether it needs neither token nor session. */
   public: boolean;
+  audience: Audience;
   /** The content type of an answer that is not JSON. */
   replyType: string | undefined;
   run(input: Input, parts: AdminParts, call: Call): Promise<unknown>;
@@ -114,6 +123,8 @@ interface Spec<
   status?: number;
   problems?: readonly number[];
   public?: boolean;
+  /** The owner's without it. */
+  audience?: Audience;
   replyType?: string;
   run: (
     input: { params: z.output<P>; query: z.output<Q>; body: z.output<B> },
@@ -133,6 +144,7 @@ export function operation<
   return {
     ...rest,
     public: spec.public ?? false,
+    audience: spec.audience ?? 'owner',
     replyType: spec.replyType,
     scope: spec.method === 'GET' ? 'read' : 'write',
     params,

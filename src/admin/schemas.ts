@@ -138,6 +138,28 @@ export const RotatedKey = z.object({
   key: CreatedKey.shape.key,
   replaces: z.object({ id: z.string(), expires_at: time.nullable() }),
 });
+/** As `gateway limits --json`. Money in USD. */
+export const LimitStanding = z.object({
+  kind: z.enum(LIMIT_KINDS),
+  per: z.enum(PERIODS),
+  limit: z.number(),
+  count: z.literal('fresh').optional().meta({ description: 'Tokens read from a cache do not count' }),
+  spent: z.number(),
+  estimated: z.number().meta({ description: 'Part of what is spent' }),
+  held: z.number().meta({ description: 'For requests under way' }),
+  left: z.number(),
+  granted: z.number().meta({ description: 'What grants add' }),
+  unpriced: count.meta({ description: 'Answers of an unknown price, which count 0' }),
+  resets_at: time,
+});
+export const Grant = z.object({ id: z.string(), kind: z.enum(LIMIT_KINDS), amount: z.number(), until: time });
+export const Member = z.object({
+  account: z.string(),
+  tier: z.string(),
+  limits: z.array(LimitStanding),
+  grants: z.array(Grant),
+  key: Key.meta({ description: 'Of the session' }),
+});
 export const RevokedKey = z.object({ id: z.string(), revoked_at: time.nullable() });
 
 const totals = z.object({
@@ -346,9 +368,13 @@ export const AuditRow = z.object({
 });
 
 export const SessionRequest = z.strictObject({ link: z.string().min(1).max(200) });
+export const MemberSessionRequest = z.strictObject({
+  key: z.string().min(1).max(200).meta({ description: 'As gateway keys create shows it once' }),
+});
 export const Session = z.object({
   id: z.string(),
-  scope: z.enum(['read', 'write']),
+  scope: z.enum(['read', 'write', 'own']).meta({ description: '`own`: of a member' }),
+  account: z.string().nullable().meta({ description: "A member's, whose data alone it reads; null: all" }),
   csrf: z.string().meta({ description: 'The value of the header x-gateway-csrf on writes' }),
   expires_at: time.meta({ description: 'Unless it is used until then' }),
 });

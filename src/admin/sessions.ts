@@ -1,5 +1,5 @@
-// Browser sessions: a one-time link, made for the owner through the control socket, becomes a cookie. All of it is in memory, as
-// SHA-256, so that neither a copy of the database nor of the memory of a page opens the gateway.
+// Browser sessions: a one-time link, made for the owner through the control socket, becomes a cookie; so does a member's key. All of it
+// is in memory, as SHA-256, so that neither a copy of the database nor of the memory of a page opens the gateway.
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import { hashKey } from '../accounts/access.ts';
 import { isoTime, type Clock } from '../clock.ts';
@@ -9,6 +9,10 @@ const LINK_MS = 60_000;
 const IDLE_MS = 12 * 3_600_000;
 const MOST_LINKS = 16;
 const MOST_SESSIONS = 64;
+/** Sessions of members, who end none of the owner's. */
+const MOST_MEMBERS = 1024;
+/** Of one key. */
+const MOST_OF_KEY = 8;
 /** Base62 characters: 256 bits. The prefixes make the log redact them. */
 const SECRET_LENGTH = 43;
 const LINK_PREFIX = 'sk-gwl-';
@@ -21,6 +25,20 @@ export interface Session {
   readonly csrf: string;
   /** ISO 8601. Each use moves it. */
   readonly expiresAt: string;
+  /** SHA-256 of the key of a member, in hex. undefined: the session is the owner's. */
+  readonly keyHash?: string | undefined;
+}
+
+export interface OpenedSession {
+  session: Session;
+  cookie: string;
+}
+
+interface Stored {
+  id: string;
+  /** As a time of the monotonic clock. */
+  until: number;
+  keyHash?: string | undefined;
 }
 
 /** All methods are asynchronous, because workers ask the process that started them. */
@@ -28,7 +46,9 @@ export interface Sessions {
   /** The code of a new link. */
   createLink(): Promise<{ code: string; expiresInMs: number }>;
   /** A link opens one session. undefined: the link is wrong, used or expired. */
-  open(code: string): Promise<{ session: Session; cookie: string } | undefined>;
+  open(code: string): Promise<OpenedSession | undefined>;
+  /** A session of the member whose key has this hash. */
+  openMember(keyHash: string): Promise<OpenedSession>;
   /** undefined: there is no such session, or it has expired. */
   find(cookie: string): Promise<Session | undefined>;
   /** Like `find`, but it is not a use. */
@@ -39,16 +59,28 @@ export interface Sessions {
 export function createSessions({ clock, ids }: { clock: Clock; ids: Ids }): Sessions {
   /** Hash -> end, as a time of the monotonic clock. */
   const links = new Map<string, number>();
-  const sessions = new Map<string, { id: string; until: number }>();
+  const owners = new Map<string, Stored>();
+  const members = new Map<string, Stored>();
   const csrfKey = randomBytes(32);
 
-  function describe(hash: string, id: string): Session {
+  function describe(hash: string, { id, keyHash }: Stored): Session {
     return {
       id,
       csrf: createHmac('sha256', csrfKey).update(hash).digest('base64url'),
       expiresAt: isoTime(clock.now() + IDLE_MS),
+      keyHash,
     };
   }
+
+  function add(sessions: Map<string, Stored>, most: number, keyHash?: string): OpenedSession {
+    const cookie = SESSION_PREFIX + ids.random(SECRET_LENGTH);
+    const hash = hashKey(cookie);
+    const stored = { id: `ses_${ids.random(12)}`, until: clock.monotonic() + IDLE_MS, keyHash };
+    addBounded(sessions, most, [hash, stored]);
+    return { session: describe(hash, stored), cookie };
+  }
+
+  const mapOf = (hash: string): Map<string, Stored> => (members.has(hash) ? members : owners);
 
   return {
     async createLink() {
@@ -61,14 +93,16 @@ export function createSessions({ clock, ids }: { clock: Clock; ids: Ids }): Sess
       const until = links.get(link);
       links.delete(link);
       if (until === undefined || until <= clock.monotonic()) return undefined;
-      const cookie = SESSION_PREFIX + ids.random(SECRET_LENGTH);
-      const hash = hashKey(cookie);
-      const id = `ses_${ids.random(12)}`;
-      addBounded(sessions, MOST_SESSIONS, [hash, { id, until: clock.monotonic() + IDLE_MS }]);
-      return { session: describe(hash, id), cookie };
+      return add(owners, MOST_SESSIONS);
+    },
+    async openMember(keyHash) {
+      const own = [...members].filter(([, stored]) => stored.keyHash === keyHash);
+      for (const [hash] of own.slice(0, Math.max(0, own.length + 1 - MOST_OF_KEY))) members.delete(hash);
+      return add(members, MOST_MEMBERS, keyHash);
     },
     async find(cookie) {
       const hash = hashKey(cookie);
+      const sessions = mapOf(hash);
       const session = sessions.get(hash);
       if (session === undefined) return undefined;
       sessions.delete(hash);
@@ -76,11 +110,15 @@ export function createSessions({ clock, ids }: { clock: Clock; ids: Ids }): Sess
       if (session.until <= now) return undefined;
       // The session that was used last is the last one of the map.
       sessions.set(hash, { ...session, until: now + IDLE_MS });
-      return describe(hash, session.id);
+      return describe(hash, session);
     },
-    isOpen: async (cookie) => (sessions.get(hashKey(cookie))?.until ?? 0) > clock.monotonic(),
+    async isOpen(cookie) {
+      const hash = hashKey(cookie);
+      return (mapOf(hash).get(hash)?.until ?? 0) > clock.monotonic();
+    },
     async close(cookie) {
-      sessions.delete(hashKey(cookie));
+      const hash = hashKey(cookie);
+      mapOf(hash).delete(hash);
     },
   };
 }

@@ -28,19 +28,21 @@ import { createSessions, type Sessions } from './sessions.ts';
 import { accountOperations } from './operations/accounts.ts';
 import { auditOperations } from './operations/audit.ts';
 import { gatewayOperations } from './operations/gateway.ts';
+import { memberOperations } from './operations/member.ts';
 import { signInOperations } from './operations/sign-ins.ts';
 import { documentOperation, sessionOperations, streamOperations } from './operations/session.ts';
 import { trafficOperations } from './operations/traffic.ts';
 
-const described: readonly Operation[] = [
+const owners: readonly Operation[] = [
   ...accountOperations,
   ...signInOperations,
   ...trafficOperations,
   ...gatewayOperations,
   ...auditOperations,
   ...streamOperations,
-  ...sessionOperations,
 ];
+
+const described: readonly Operation[] = [...owners, ...memberOperations(owners), ...sessionOperations];
 
 export const OPERATIONS: readonly Operation[] = [...described, documentOperation(described)];
 
@@ -114,13 +116,16 @@ async function answer(exchange: SiteExchange, site: SiteParts): Promise<void> {
   const caller =
     found?.operation.public === true
       ? undefined
-      : await site.parts.authenticator.authenticate(exchange, found?.operation.scope ?? 'read');
+      : await site.parts.authenticator.authenticate(exchange, found?.operation ?? UNKNOWN);
   if (ways.length === 0)
     throw new Problem(404, 'not_found', 'the admin API has no such path; GET /admin/api/v1/openapi.json');
   if (found === undefined || (method === 'HEAD' && found.operation.replyType !== undefined))
     throw notAllowed(method, ways);
   await perform(found.operation, { exchange, params: found.params, caller }, site);
 }
+
+/** Without an operation, whoever is known learns that there is none. */
+const UNKNOWN = { scope: 'read', audience: 'both' } as const;
 
 async function perform(
   operation: Operation,

@@ -5,7 +5,7 @@ import { expect, it, vi } from 'vitest';
 import { ask } from '../helpers/ask.ts';
 import { gateway } from '../helpers/gateway.ts';
 import { askForCode } from '../sign-in/support.ts';
-import { API, call, newToken, openBrowser } from './support.ts';
+import { API, call, newToken, openBrowser, openMember } from './support.ts';
 
 interface Operation {
   operationId: string;
@@ -36,6 +36,7 @@ it('describes what every operation answers', async () => {
   });
   const { plaintext: token } = await newToken(running);
   const browser = await openBrowser(running);
+  const member = await openMember(running, running.key);
   const document = (await call(running, '/openapi.json', { token })).json as unknown as Document;
   const ajv = new Ajv2020({ strict: false, validateFormats: false });
   ajv.addSchema({ $id: 'doc', components: document.components });
@@ -56,7 +57,7 @@ it('describes what every operation answers', async () => {
   /** What an operation needs beside its path; `browser`: only a session can call it. */
   const NEEDS: Record<
     string,
-    { params?: Record<string, string>; body?: object; query?: string; as?: 'browser' }
+    { params?: Record<string, string>; body?: object; query?: string; as?: 'browser' | 'member' }
   > = {
     listAccounts: { query: '?limit=1' },
     changeAccount: { params: { account: 'test' }, body: { tier: 'pro' } },
@@ -72,16 +73,19 @@ it('describes what every operation answers', async () => {
     removeAccount: { params: { account: 'new one' } },
     readSession: { as: 'browser' },
     closeSession: { as: 'browser' },
+    openMemberSession: { body: { key: running.key } },
+    readOwnRequest: { params: { id: requestId } },
     openSession: { body: { link: new URL(await running.adminLink()).hash.replace('#link=', '') } },
   };
-  const last = ['removeAccount', 'closeSession'];
+  const last = ['revokeKey', 'removeAccount', 'closeSession'];
   const operations = Object.entries(document.paths)
     .flatMap(([path, methods]) => Object.entries(methods).map(([method, row]) => ({ path, method, row })))
     .sort((a, b) => last.indexOf(a.row.operationId) - last.indexOf(b.row.operationId));
   expect(operations.length).toBeGreaterThan(15);
 
   for (const { path, method, row } of operations) {
-    const { params = {}, body, query = '', as } = NEEDS[row.operationId] ?? {};
+    const { params = {}, body, query = '', as: given } = NEEDS[row.operationId] ?? {};
+    const as = path.startsWith(`${API}/me`) ? 'member' : given;
     const filled = path.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(params[name] ?? '?'));
     const [status = '', reply] = Object.entries(row.responses).find(([code]) => code.startsWith('2')) ?? [];
     const [type = '', content] = Object.entries(reply?.content ?? {})[0] ?? [];
@@ -89,8 +93,8 @@ it('describes what every operation answers', async () => {
     const asked = { method: method.toUpperCase(), body };
     const headers = { 'x-gateway-csrf': browser.csrf };
     const answer =
-      as === 'browser'
-        ? await browser.call(filled, { ...asked, headers })
+      as !== undefined
+        ? await (as === 'browser' ? browser : member).call(filled, { ...asked, headers })
         : await call(running, filled + query, { ...asked, token });
     expect([row.operationId, answer.status, answer.text]).toEqual([
       row.operationId,

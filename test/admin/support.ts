@@ -63,13 +63,17 @@ export interface Browser {
 
 /** Opens the link as the page does. */
 export async function openBrowser(gateway: TestGateway): Promise<Browser> {
-  const link = new URL(await gateway.adminLink());
+  const link = new URL(await gateway.adminLink()).hash.replace('#link=', '');
+  return openWith(gateway, '/admin/session', { link });
+}
+
+/** Signs in with a key as the page does. */
+export const openMember = (gateway: TestGateway, key: string): Promise<Browser> =>
+  openWith(gateway, '/admin/session/member', { key });
+
+async function openWith(gateway: TestGateway, path: string, body: object): Promise<Browser> {
   const own = { origin: gateway.url, 'sec-fetch-site': 'same-origin' };
-  const opened = await call(gateway, '/admin/session', {
-    method: 'POST',
-    body: { link: link.hash.replace('#link=', '') },
-    headers: own,
-  });
+  const opened = await call(gateway, path, { method: 'POST', body, headers: own });
   const cookie = (opened.headers.get('set-cookie') ?? '').split(';')[0] ?? '';
   return {
     cookie,

@@ -64,6 +64,18 @@ function targetJson(target: RoutingTarget, states: States, { routing }: AdminPar
   };
 }
 
+/** `allowed`: of a key; null: every name. */
+export async function listModels(
+  allowed: readonly string[] | null,
+  query: { limit: number; cursor?: string | undefined },
+  parts: AdminParts,
+) {
+  await parts.discovered;
+  const states = new Map([...(await statesOf(parts))].map(([key, { state }]) => [key, state]));
+  const { items, next } = pageOf(parts.routing.models(allowed), query, byIndex('models'));
+  return { data: items.map((entry) => modelJson(entry, states)), next };
+}
+
 export const gatewayOperations: readonly Operation[] = [
   operation({
     id: 'listModels',
@@ -73,12 +85,7 @@ export const gatewayOperations: readonly Operation[] = [
     summary: 'Every name that a client may send, and the targets behind it',
     query: z.strictObject(PAGE),
     reply: page(Model),
-    async run({ query }, parts) {
-      await parts.discovered;
-      const states = new Map([...(await statesOf(parts))].map(([key, { state }]) => [key, state]));
-      const { items, next } = pageOf(parts.routing.models(null), query, byIndex('models'));
-      return { data: items.map((entry) => modelJson(entry, states)), next };
-    },
+    run: ({ query }, parts) => listModels(null, query, parts),
   }),
   operation({
     id: 'listTargets',

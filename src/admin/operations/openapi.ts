@@ -75,6 +75,12 @@ export function openApiDocument(operations: readonly Operation[], version: strin
             'Made by POST /admin/session from the link of gateway dashboard. The name ends with _PORT where the URL has a port. ' +
             'Writes need the header x-gateway-csrf, too.',
         },
+        member: {
+          type: 'apiKey',
+          in: 'cookie',
+          name: 'gateway_admin',
+          description: "Made by POST /admin/session/member from a key; reads the key's own account alone.",
+        },
       },
     },
   };
@@ -88,7 +94,7 @@ export function fullPath({ path }: Operation): string {
 }
 
 function describe(operation: Operation, registry: z.core.$ZodRegistry<{ id?: string }>): Json {
-  const { id, summary, tag, params, query, body, reply, status, problems, scope } = operation;
+  const { id, summary, tag, params, query, body, reply, status, problems, scope, audience } = operation;
   const problem = { [PROBLEM_TYPE]: { schema: { $ref: '#/components/schemas/Problem' } } };
   const statuses = [
     ...Object.keys(COMMON_PROBLEMS).map(Number),
@@ -106,6 +112,8 @@ function describe(operation: Operation, registry: z.core.$ZodRegistry<{ id?: str
     summary,
     tags: [tag],
     ...(operation.public && { security: [] }),
+    ...(audience === 'member' && { security: [{ member: [] }] }),
+    ...(audience === 'both' && { security: [{ session: [] }, { member: [] }] }),
     ...(scope === 'write' && !operation.public && { 'x-scope': 'write' }),
     parameters: [...parameters(params, 'path', registry), ...parameters(query, 'query', registry)],
     ...(body !== undefined && {

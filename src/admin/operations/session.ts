@@ -5,15 +5,17 @@ import { cookieOf, cookieName, isBehindTls } from '../authenticate.ts';
 import { openApiDocument } from './openapi.ts';
 import { ANSWERED, operation, type AdminParts, type Call, type Operation } from '../operation.ts';
 import { Problem } from '../reply.ts';
-import { ClosedSession, Session, SessionRequest } from '../schemas.ts';
+import type { Key } from '../../store/store.ts';
+import { ClosedSession, MemberSessionRequest, Session, SessionRequest } from '../schemas.ts';
 import type { Session as OpenSession } from '../sessions.ts';
 
 /** The version of the API, not of the gateway. */
 const API_VERSION = '1.0.0';
 
-const sessionJson = ({ id, csrf, expiresAt }: OpenSession) => ({
+const sessionJson = ({ id, csrf, expiresAt }: OpenSession, member: Key | undefined) => ({
   id,
-  scope: 'write' as const,
+  scope: member === undefined ? ('write' as const) : ('own' as const),
+  account: member?.account ?? null,
   csrf,
   expires_at: expiresAt,
 });
@@ -41,7 +43,34 @@ export const sessionOperations: readonly Operation[] = [
       const { id: actor } = session;
       await noted(parts, { actor, address: exchange.remoteAddress, action: 'openSession' }, 201);
       headers.push('set-cookie', cookieLine(exchange, cookie, parts));
-      return sessionJson(session);
+      return sessionJson(session, undefined);
+    },
+  }),
+  operation({
+    id: 'openMemberSession',
+    method: 'POST',
+    path: '/admin/session/member',
+    tag: 'session',
+    summary: "Make a browser session of a key, which reads its own account alone; sets the session's cookie",
+    public: true,
+    body: MemberSessionRequest,
+    reply: Session,
+    status: 201,
+    problems: [404],
+    async run({ body }, parts, { exchange, headers }) {
+      // A link turns the page on for the owner alone.
+      if (!parts.current.config.admin)
+        throw new Problem(
+          404,
+          'member_sign_in_off',
+          'members sign in where the configuration has admin: true',
+        );
+      const { session, cookie, key } = await parts.authenticator.openMember(exchange, body.key);
+      const detail = JSON.stringify({ key: key.id, account: key.account });
+      const address = exchange.remoteAddress;
+      await noted(parts, { actor: session.id, address, action: 'openMemberSession', detail }, 201);
+      headers.push('set-cookie', cookieLine(exchange, cookie, parts));
+      return sessionJson(session, key);
     },
   }),
   operation({
@@ -50,11 +79,12 @@ export const sessionOperations: readonly Operation[] = [
     path: '/admin/session',
     tag: 'session',
     summary: "The caller's session, with the value that its writes need",
+    audience: 'both',
     reply: Session,
     problems: [404],
     async run(_input, _parts, { caller }) {
       if (caller?.session === undefined) throw noSession();
-      return sessionJson(caller.session);
+      return sessionJson(caller.session, caller.member);
     },
   }),
   operation({
@@ -63,6 +93,7 @@ export const sessionOperations: readonly Operation[] = [
     path: '/admin/session',
     tag: 'session',
     summary: "End the caller's session",
+    audience: 'both',
     reply: ClosedSession,
     problems: [404],
     async run(_input, parts, { caller, exchange, headers }) {

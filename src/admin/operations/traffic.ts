@@ -178,8 +178,10 @@ async function answerLarge(
   { reports }: AdminParts,
   { exchange, caller }: Call,
 ): Promise<typeof ANSWERED> {
-  // Reports are not public, so there is a caller.
-  const asker = caller ?? { id: exchange.remoteAddress, session: undefined };
+  // Reports are not public, so there is a caller. A member waits in line as a token does.
+  const { id, session } = caller ?? { id: exchange.remoteAddress, session: undefined };
+  const member = caller?.member;
+  const asker = member === undefined ? { id, session } : { id: member.id, session: undefined };
   sendReport(exchange, await reports.make(query, asker, exchange.cancellation));
   return ANSWERED;
 }

@@ -42,6 +42,8 @@ const WORDS: Readonly<Record<string, (detail: Detail) => string>> = {
   import: () => 'imported a file',
   createLink: () => 'made a link to the dashboard',
   openSession: () => 'opened the dashboard',
+  openMemberSession: ({ account, key }) =>
+    `signed in to the dashboard${part('as', account)}${part('with key', key)}`,
   closeSession: () => 'left the dashboard',
   turnOn: () => 'turned the admin API on',
   turnOff: () => 'turned the admin API off',

@@ -116,6 +116,7 @@ async function createSupervisor(opening: Opening, count: number): Promise<Superv
         ...repeatCalls(repeats, () => worker.exited),
         'session.createLink': () => state.sessions.createLink(),
         'session.open': (code) => state.sessions.open(code as string),
+        'session.openMember': (hash) => state.sessions.openMember(hash as string),
         'session.find': (cookie) => state.sessions.find(cookie as string),
         'session.isOpen': (cookie) => state.sessions.isOpen(cookie as string),
         'session.close': (cookie) => state.sessions.close(cookie as string),

@@ -277,6 +277,7 @@ function createPeers(): { calls: Calls; of: (channel: Channel, hello: Hello) => 
       sessions: {
         createLink: () => ask('session.createLink'),
         open: (code) => ask('session.open', code),
+        openMember: (hash) => ask('session.openMember', hash),
         find: (cookie) => ask('session.find', cookie),
         isOpen: (cookie) => ask('session.isOpen', cookie),
         close: (cookie) => ask('session.close', cookie),
