@@ -59,3 +59,12 @@ export function wellFormedJson(json: string): string {
 export function wellFormedValue<T extends JsonValue>(value: T): T {
   return JSON.parse(wellFormedJson(JSON.stringify(value))) as T;
 }
+
+/** JSON with its members in the order of their names. */
+export function stableJson(value: JsonValue): string {
+  return JSON.stringify(value, (_, member: unknown) =>
+    isObject(member)
+      ? Object.fromEntries(Object.entries(member).sort(([a], [b]) => (a < b ? -1 : 1)))
+      : member,
+  );
+}

@@ -48,6 +48,11 @@ const COMMANDS: readonly CommandRow[] = [
     load: async () => (await import('./commands/tools/tapes/tape.ts')).defineTape,
   },
   {
+    name: 'compare',
+    summary: 'send the same requests to several targets, and compare the answers',
+    load: async () => (await import('./commands/tools/tapes/compare.ts')).defineCompare,
+  },
+  {
     name: 'connect',
     summary: 'write the settings that point a tool at this gateway, or take them back',
     load: async () => (await import('./commands/tools/connect.ts')).defineConnect,

@@ -166,7 +166,7 @@ async function parsed({ body }: ProviderReply): Promise<[unknown, Buffer]> {
 }
 
 /** Rejects with FailureError if the stream is not complete. */
-function collected(source: FrameSource, decoder: StreamDecoder): Promise<Reply> {
+export function collected(source: FrameSource, decoder: StreamDecoder): Promise<Reply> {
   return new Promise((resolve, reject) => {
     const collector = createCollector();
     const fail = (failure: ProviderFailure): void => {

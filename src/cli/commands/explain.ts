@@ -1,20 +1,15 @@
 // `gateway explain`: which target would answer a request, and why the others would not.
-import { resolve } from 'node:path';
 import type { Command } from 'commander';
 import type { RouteConfig } from '../../config/config.ts';
 import type { Identity } from '../../conversations/identity.ts';
 import { GatewayError } from '../../errors.ts';
 import type { Target } from '../../routing/catalog.ts';
 import { MAX_ATTEMPTS, type Resolution, type RoutingQuery } from '../../routing/resolve.ts';
-import { fileFault } from '../args/file-faults.ts';
-import { CliError } from '../../cli-error.ts';
 import { type Context } from '../context.ts';
 import { clean, createStyle, printJson, printLines, widthOf, type Style } from '../ui/style.ts';
 import { wrapText } from '../ui/table.ts';
 import type { States } from '../inventory.ts';
 import type { Lessons } from '../../routing/state/lessons.ts';
-import { isObject, type JsonObject } from '../../canonical/json.ts';
-import type { Inbound } from '../../gateway/inbound/read-request.ts';
 
 interface Options {
   file?: string;
@@ -126,6 +121,7 @@ async function readQuery(
   }
   const { routingQuery } = await import('../../gateway/inbound/route.ts');
   const { buildRequest } = await import('../../gateway/outbound/build-request.ts');
+  const { readRequestFile } = await import('../args/request-file.ts');
   const inbound = await readRequestFile(file, cwd, model);
   const forwarded = inbound.protocol.client.forwardedHeaders({}, '');
   return {
@@ -226,35 +222,4 @@ async function printVerdicts(
     ...wrapText(`${clean(model)}: strategy ${strategy}${turns}${ruled}${read}`, width),
     ...lines,
   ]);
-}
-
-/** Reads the body of a request from a file, as the gateway reads it, with the model of the command line. Throws CliError if the
- *  file can't be read, or the gateway would refuse the body. */
-async function readRequestFile(file: string, cwd: string, model: string): Promise<Inbound> {
-  const { readFile } = await import('node:fs/promises');
-  const text = await readFile(resolve(cwd, file), 'utf8').catch((error: unknown) => {
-    throw fileFault(file, 'read', error);
-  });
-  const value = { ...parse(text.replace(/^\ufeff/, ''), file), model };
-  const { ownArrival, readRequest } = await import('../../gateway/inbound/read-request.ts');
-  const { protocolOfBody } = await import('../../protocols/registry.ts');
-  try {
-    return readRequest(ownArrival(protocolOfBody(value)), Buffer.from(JSON.stringify(value)));
-  } catch (error) {
-    if (!(error instanceof GatewayError)) throw error;
-    throw new CliError(`${file} is no request that a gateway takes: ${error.message}; correct it`, 1, error);
-  }
-}
-
-function parse(text: string, file: string): JsonObject {
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch (error) {
-    const why = (error as Error).message;
-    throw new CliError(`${file} is not valid JSON: ${why}; write a request's body, as a client sends it`);
-  }
-  if (!isObject(value))
-    throw new CliError(`${file} is not a JSON object; write a request's body, as a client sends it`);
-  return value;
 }

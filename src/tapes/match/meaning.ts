@@ -1,7 +1,7 @@
 // What a request means, whatever its protocol: the texts, calls and results of its conversation in their order, what is offered, and the
 // form that is asked for. Ids, cache marks and the cut into blocks are no part of it.
 import { createHash } from 'node:crypto';
-import { isObject, type JsonValue } from '../../canonical/json.ts';
+import { isObject, stableJson, type JsonValue } from '../../canonical/json.ts';
 import type { GenerationRequest, Message, Part, ProtocolName, Tool } from '../../canonical/request.ts';
 import { protocols } from '../../protocols/registry.ts';
 import { jsonOf } from '../json.ts';
@@ -49,7 +49,7 @@ function itemsOf({ protocol, kind, body }: Asked, ignoring: Ignoring): Item[] {
     }
   }
   const { model: _model, stream: _stream, ...rest } = value;
-  return Object.entries(rest).map(([at, member]) => ({ at, text: stable(member ?? null) }));
+  return Object.entries(rest).map(([at, member]) => ({ at, text: stableJson(member ?? null) }));
 }
 
 function requestItems(request: GenerationRequest, { parts: ignored }: Ignoring): Item[] {
@@ -65,8 +65,9 @@ function requestItems(request: GenerationRequest, { parts: ignored }: Ignoring):
   items.push(...conversationItems(messages.slice(begin), ignored.has('reasoning')));
   if (!ignored.has('tools')) items.push(...tools.map(toolItem).sort((a, b) => (a.at < b.at ? -1 : 1)));
   if (toolChoice !== undefined && toolChoice.type !== 'auto')
-    items.push({ at: 'tool choice', text: stable(toolChoice) });
-  if (responseFormat !== undefined) items.push({ at: 'form of the answer', text: stable(responseFormat) });
+    items.push({ at: 'tool choice', text: stableJson(toolChoice) });
+  if (responseFormat !== undefined)
+    items.push({ at: 'form of the answer', text: stableJson(responseFormat) });
   if (!ignored.has('parameters')) items.push(...parameterItems(request));
   return items;
 }
@@ -112,11 +113,11 @@ function partText(part: Part): string {
     case 'reasoning':
       return part.text;
     case 'tool_call':
-      return part.custom === true ? part.arguments : stable(jsonOf(part.arguments) ?? part.arguments);
+      return part.custom === true ? part.arguments : stableJson(jsonOf(part.arguments) ?? part.arguments);
     case 'tool_result':
       return typeof part.content === 'string' ? part.content : part.content.map(partText).join('\n');
     case 'native':
-      return stable(part.value);
+      return stableJson(part.value);
     default: {
       const { cache: _cache, at: _at, ...rest } = part as { cache?: unknown; at?: unknown };
       return `${part.type} ${createHash('sha256').update(JSON.stringify(rest)).digest('hex').slice(0, 12)}`;
@@ -128,11 +129,11 @@ function partText(part: Part): string {
 const FORMAL = new Set(['additionalProperties', '$schema', 'strict', 'title']);
 
 function toolItem(tool: Tool): Item {
-  if (tool.type === 'native') return { at: `tool ${tool.name ?? tool.kind}`, text: stable(tool.value) };
+  if (tool.type === 'native') return { at: `tool ${tool.name ?? tool.kind}`, text: stableJson(tool.value) };
   const { name, description = '' } = tool;
   const schema = tool.type === 'function' ? withoutFormal(tool.parameters ?? {}) : (tool.format ?? {});
   const isEmpty = Object.keys(isObject(schema) ? (schema.properties ?? {}) : {}).length === 0;
-  return { at: `tool ${name}`, text: `${description}\n${isEmpty ? '' : stable(schema)}` };
+  return { at: `tool ${name}`, text: `${description}\n${isEmpty ? '' : stableJson(schema)}` };
 }
 
 function withoutFormal(value: JsonValue): JsonValue {
@@ -150,15 +151,6 @@ function parameterItems(request: GenerationRequest): Item[] {
     request;
   const given = { maxOutputTokens, temperature, topP, topK, stop, reasoning, serviceTier, parallelToolCalls };
   return Object.entries(given).flatMap(([at, value]) =>
-    value === undefined ? [] : [{ at, text: stable(value as JsonValue) }],
-  );
-}
-
-/** JSON with its members in the order of their names. */
-function stable(value: JsonValue): string {
-  return JSON.stringify(value, (_, member: unknown) =>
-    isObject(member)
-      ? Object.fromEntries(Object.entries(member).sort(([a], [b]) => (a < b ? -1 : 1)))
-      : member,
+    value === undefined ? [] : [{ at, text: stableJson(value as JsonValue) }],
   );
 }
