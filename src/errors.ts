@@ -86,6 +86,18 @@ export interface ErrorOptions {
   cause?: unknown;
 }
 
+/** Whose request was refused, and what is known of it. null: unknown, or the client does not say. */
+export interface Asked {
+  accountId: number;
+  keyId: string | null;
+  /** The client's protocol. */
+  endpoint: string | undefined;
+  model: string | null;
+  conversation: string | null;
+  label: string | null;
+  client: string | null;
+}
+
 /** An error with a message that may be shown to the client; it never holds a secret or an address. */
 export class GatewayError extends Error {
   override readonly name = 'GatewayError';
@@ -95,6 +107,8 @@ export class GatewayError extends Error {
   readonly options: ErrorOptions;
   /** Whose request failed, if its key was accepted. */
   account: string | undefined = undefined;
+  /** The same, with what was read of it. */
+  asked: Asked | undefined = undefined;
   /** Its client shows limits on its own screen (`Key.native`). */
   native = false;
 

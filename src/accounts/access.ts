@@ -13,7 +13,7 @@ import {
   type KeyStore,
 } from '../store/store.ts';
 import { LEASE_ID } from '../store/rows.ts';
-import { GatewayError } from '../errors.ts';
+import { type Asked, GatewayError } from '../errors.ts';
 import type { KeyHeader } from '../protocols/interface/outline.ts';
 import { isValid } from './terms.ts';
 
@@ -148,10 +148,18 @@ function validKey(
   }
   if (endpoint !== 'list' && !key.permissions.includes(endpoint)) {
     const message = `this key may not use the ${endpoint} endpoint; it has ${key.permissions.join(', ')}`;
-    throw new GatewayError('forbidden_permission', message);
+    const error = new GatewayError('forbidden_permission', message);
+    error.account = key.account;
+    error.asked = askedBy(key, endpoint);
+    throw error;
   }
   // Of this request alone: the store keeps the key for others.
   return marked && !key.native ? { ...key, native: true } : key;
+}
+
+/** Of a request of which nothing but its key was read. */
+export function askedBy({ id: keyId, accountId, usageLabel: label }: Key, endpoint?: string): Asked {
+  return { accountId, keyId, endpoint, label, model: null, conversation: null, client: null };
 }
 
 /** Turns a StoreError into a 503: a request that cannot be authenticated or counted is refused. */

@@ -1,6 +1,16 @@
-// A request as JSON, in one shape for `gateway requests --json`, the admin API and live events.
+// A request as JSON, in one shape for `gateway requests --json`, the admin API and live events; and the list of those that ended and those
+// that were refused, in one order.
 import { isoTime } from '../clock.ts';
-import type { StoredRequest } from '../store/store.ts';
+import type { Asked } from '../errors.ts';
+import type { StoredRefusal } from '../store/holds/refusals.ts';
+import type {
+  RefusalStore,
+  RequestIdQuery,
+  RequestPlace,
+  RequestQuery,
+  StoredRequest,
+  UsageStore,
+} from '../store/store.ts';
 import {
   inputOf,
   SHOWN_COLUMNS,
@@ -40,10 +50,12 @@ export interface RequestDetail {
   estimated_input?: number;
   /** The error's message, as the client got it. */
   message?: string;
+  /** Like ones were refused in the same minute: how many requests this one stands for. */
+  times?: number;
 }
 
 type Columns = Omit<ShownColumns, 'endpoint'> & {
-  /** The path of a request that was refused. */
+  /** The path of a request that was refused, where no protocol was found. */
   endpoint: string;
   status: number;
   stream: boolean;
@@ -54,7 +66,7 @@ type Columns = Omit<ShownColumns, 'endpoint'> & {
 export interface RequestJson extends Columns {
   /** When it ended. */
   at: string;
-  /** Refused before admission: not stored, not counted against the limit. */
+  /** Refused before admission: not counted in usage nor against a limit. */
   refused: boolean;
   account: string | null;
   cache: CacheJson;
@@ -124,14 +136,21 @@ export interface RefusedRequest {
   status: number;
   kind: string;
   message: string;
+  /** Known from a key that was accepted. */
+  asked?: Asked | undefined;
+  /** Requests that it stands for. */
+  times?: number;
 }
 
 export function refusedJson(request: RefusedRequest): RequestJson {
-  const { at, requestId, account = null, path, status, kind, message } = request;
+  const { at, requestId, account = null, path, status, kind, message, asked, times = 1 } = request;
+  const { keyId: key = null, model: model_asked = null, conversation = null, label = null } = asked ?? {};
+  const endpoint = asked?.endpoint ?? path;
   return inOrder({
     ...NOTHING,
-    ...{ id: requestId, at: isoTime(at), refused: true, account },
-    ...{ endpoint: path, status, error: kind, stream: false, cache: NO_CACHE, detail: { message } },
+    ...{ id: requestId, at: isoTime(at), refused: true, account, key, model_asked, conversation, label },
+    ...{ endpoint, status, error: kind, stream: false, client: asked?.client ?? null, cache: NO_CACHE },
+    detail: times > 1 ? { message, times } : { message },
   });
 }
 
@@ -193,4 +212,48 @@ function isToolTime(value: unknown): value is { name: string; ms: number } {
 function isPassedOver(value: unknown): value is { target: string; why: string } {
   const { target, why } = Object(value) as Record<string, unknown>;
   return typeof target === 'string' && typeof why === 'string';
+}
+
+export interface ListedRequest extends RequestPlace {
+  json: RequestJson;
+}
+
+/** Newest first, at most `query.limit`. Rejects with StoreError. */
+export async function listAllRequests(
+  store: Pick<UsageStore, 'listRequests'> & Pick<RefusalStore, 'listRefusals'>,
+  query: RequestQuery,
+): Promise<ListedRequest[]> {
+  const [ended, refused] = await Promise.all([store.listRequests(query), store.listRefusals(query)]);
+  const listed = ended.map(listedRequest);
+  if (refused.length === 0) return listed;
+  const newestFirst = (a: RequestPlace, b: RequestPlace): number => b.at - a.at || b.rowId - a.rowId;
+  return [...listed, ...refused.map(listedRefusal)].sort(newestFirst).slice(0, query.limit);
+}
+
+/** By the beginning of their ids, oldest first. Rejects with StoreError. */
+export async function findAnyRequests(
+  store: Pick<UsageStore, 'findRequests'> & Pick<RefusalStore, 'findRefusals'>,
+  query: RequestIdQuery,
+): Promise<RequestJson[]> {
+  const refused = await store.findRefusals(query);
+  const ended = refused.length >= query.limit ? [] : await store.findRequests(query);
+  const oldestFirst = (a: RequestPlace, b: RequestPlace): number => a.at - b.at;
+  return [...ended.map(listedRequest), ...refused.map(listedRefusal)]
+    .sort(oldestFirst)
+    .slice(0, query.limit)
+    .map(({ json }) => json);
+}
+
+const listedRequest = (row: StoredRequest): ListedRequest => ({
+  at: row.at,
+  rowId: row.rowId,
+  json: requestJson(row),
+});
+
+function listedRefusal(row: StoredRefusal): ListedRequest {
+  const { at, rowId, requestId, account, endpoint, status, error: kind, message, times } = row;
+  const { accountId, keyId, modelAsked: model, conversation, label, client } = row;
+  const asked = { accountId, keyId, endpoint, model, conversation, label, client };
+  const refused = { at, requestId, account: account ?? undefined, path: endpoint, status, kind, message };
+  return { at, rowId, json: refusedJson({ ...refused, asked, times }) };
 }

@@ -11,7 +11,7 @@ import type { Routing } from '../routing/routing.ts';
 import type { AdminScope, AdminStore } from '../store/admin/admin-records.ts';
 import type { BrakeStore } from '../store/holds/brakes.ts';
 import type { GrantStore, HoldStore } from '../store/holds/holds.ts';
-import type { KeyStore, AdmissionStore, UsageStore, HealthStore } from '../store/store.ts';
+import type { KeyStore, AdmissionStore, UsageStore, RefusalStore, HealthStore } from '../store/store.ts';
 import type { SignIn } from '../sign-in/sign-in.ts';
 import type { Throttle } from '../accounts/throttle.ts';
 import type { Audience, Authenticator, Caller } from './authenticate.ts';
@@ -46,6 +46,7 @@ export interface AdminParts {
   store: KeyStore &
     AdmissionStore &
     UsageStore &
+    RefusalStore &
     HoldStore &
     GrantStore &
     BrakeStore &

@@ -287,9 +287,9 @@ const columns: Record<string, z.ZodType> = Object.fromEntries(
 export const Request = z.object({
   ...(columns as { [Name in keyof ShownColumns]: z.ZodType<ShownColumns[Name], ShownColumns[Name]> }),
   at: time.meta({ description: 'When it ended' }),
-  refused: z.boolean(),
+  refused: z.boolean().meta({ description: 'Before admission: not counted in usage nor against a limit' }),
   account: z.string().nullable(),
-  endpoint: z.string().meta({ description: 'The path of a request that was refused' }),
+  endpoint: z.string().meta({ description: 'Of a refused request of which no protocol is known: the path' }),
   status: z.int(),
   stream: z.boolean(),
   error: z.string().nullable().meta({ description: 'null: fully answered' }),
@@ -324,8 +324,13 @@ export const Request = z.object({
     changed: z.array(z.string()).optional(),
     lost: z.array(z.string()).optional(),
     repaired: z.array(z.string()).optional(),
+    tools: z.array(z.object({ name: z.string(), ms: z.number() })).optional(),
     estimated_input: z.number().optional(),
     message: z.string().optional(),
+    times: z
+      .int()
+      .optional()
+      .meta({ description: 'Requests that were refused like it in the same minute, with it' }),
   }),
 });
 

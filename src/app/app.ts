@@ -29,6 +29,7 @@ import { limitShares } from '../observe/metrics/limit-shares.ts';
 import { createMetrics, type Metrics, timeStore } from '../observe/metrics/metrics.ts';
 import { createTraceExporter, type TraceExporter } from '../observe/traces.ts';
 import { createItemRecorder, createUsageRecorder } from '../observe/records.ts';
+import { createRefusalRecorder } from '../observe/refusals.ts';
 import { createRequestLog } from '../observe/request-log.ts';
 import { createLive, type Live } from '../observe/live.ts';
 import { createNotices } from '../observe/notices/notices.ts';
@@ -247,6 +248,7 @@ function createParts(options: AppOptions, traces: TraceExporter | undefined): Pa
   const notices = createNotices({ client, store, clock, log, live, state });
   const spool = createUsageSpool({ store, dataFolder: options.dataFolder, clock, log });
   const usage = createUsageRecorder({ store, spool, clock, log, live });
+  const refusals = createRefusalRecorder({ store, clock, log });
   const items = createSealedItems({ store, keepMs: () => state.config.responses.keep, clock, log });
   const inFlightLimit = createInFlightLimit();
   const database = createDatabaseHealth({ store, clock, log });
@@ -265,7 +267,7 @@ function createParts(options: AppOptions, traces: TraceExporter | undefined): Pa
   const observers: (Observer | undefined)[] = [
     ...[live, usage, log.isOff === true ? undefined : createRequestLog(log)],
     createItemRecorder(items, () => state.config.responses.store),
-    ...[recorder?.observer, metrics, traces],
+    ...[recorder?.observer, metrics, traces, refusals],
   ];
   const deps: Parts['deps'] = {
     ...shared,
@@ -296,11 +298,7 @@ function createParts(options: AppOptions, traces: TraceExporter | undefined): Pa
   });
   const server = createGatewayServer(deps, eitherSite(admin, createSignInDoor(deps)));
   const parts: Parts = {
-    deps,
-    server,
-    admin,
-    usage,
-    spool,
+    ...{ deps, server, admin, usage, refusals, spool },
     traces,
     live,
     notices,
@@ -363,11 +361,12 @@ function liveHandlers(live: Live): ControlHandler[] {
 }
 
 /** Ends what runs beside requests. Resolves to the number of usage rows that could not be written. */
-async function release({ deps, usage, traces, notices, state }: Parts): Promise<number> {
+async function release({ deps, usage, refusals, traces, notices, state }: Parts): Promise<number> {
   state.stopped = true;
   const lastMs = Math.min(LAST_SENT_MS, state.config.limits.shutdownGrace);
   const [unwritten] = await Promise.all([
     usage.flush(),
+    refusals.flush(),
     deps.items.flush(),
     traces?.stop(lastMs),
     notices.limits.stop().then(() => notices.alerts.stop(lastMs)),

@@ -11,6 +11,7 @@ import type { Emit } from '../observe/notices/notice.ts';
 import type { Metrics } from '../observe/metrics/metrics.ts';
 import type { TraceExporter } from '../observe/traces.ts';
 import type { UsageRecorder } from '../observe/records.ts';
+import type { RefusalRecorder } from '../observe/refusals.ts';
 import type { GatewayServer } from '../server/server.ts';
 import type { Repeats } from '../repeats.ts';
 import type { Store } from '../store/store.ts';
@@ -78,6 +79,7 @@ export interface Parts {
   server: GatewayServer;
   admin: AdminDoor;
   usage: UsageRecorder;
+  refusals: RefusalRecorder;
   spool: UsageSpool;
   traces: TraceExporter | undefined;
   live: Live;

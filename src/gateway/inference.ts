@@ -1,5 +1,5 @@
 // The line: a request comes in, is known, read, routed, admitted, forwarded, answered, recorded. Values move forward only.
-import { authenticate } from '../accounts/access.ts';
+import { askedBy, authenticate } from '../accounts/access.ts';
 import { admit, type Admitted as Admission } from '../accounts/admission.ts';
 import type { JsonObject } from '../canonical/json.ts';
 import { clientNamed, identify, type Identity } from '../conversations/identity.ts';
@@ -37,8 +37,10 @@ export async function infer(arrival: Arrival, exchange: Exchange, deps: GatewayD
   const key = await keyOf(arrival, exchange, deps);
   const { config } = deps.current;
   const release = deps.inFlightLimit.enter(config, exchange.arrivedInTime);
+  let read: Inbound | undefined;
+  let who: Identity | undefined;
   try {
-    const inbound = readRequest(arrival, await exchange.readBody(), config.limits.maxValues);
+    const inbound = (read = readRequest(arrival, await exchange.readBody(), config.limits.maxValues));
     const readAt = clock.monotonic();
     const forwarded = client.forwardedHeaders(headers, exchange.query);
     const { longContext } = forwarded;
@@ -54,8 +56,8 @@ export async function infer(arrival: Arrival, exchange: Exchange, deps: GatewayD
       : undefined;
     const { strict, limits, responses } = config;
     const { lessons } = deps.routing;
-    const who = query.identity ?? identity(inbound);
-    const conversation = who.conversation ?? undefined;
+    const whose = (who = query.identity ?? identity(inbound));
+    const conversation = whose.conversation ?? undefined;
     const unstored = !responses.store;
     const build = { forwarded, strict, recalled, references, unstored, conversation, lessons };
     const lone = targets === resolution.targets ? resolution.lone : targets.length === 1;
@@ -69,7 +71,7 @@ export async function infer(arrival: Arrival, exchange: Exchange, deps: GatewayD
         ? undefined
         : await brakesOn(
             references?.routed ?? inbound,
-            { identity: who, accountId: key.accountId },
+            { identity: whose, accountId: key.accountId },
             config.brakes,
             deps,
           );
@@ -87,7 +89,7 @@ export async function infer(arrival: Arrival, exchange: Exchange, deps: GatewayD
       streamed: inbound.stream,
       startedAt,
       passedOver: passedOver(resolution, refused),
-      identity: who,
+      identity: whose,
       rule: resolution.rule,
       spans: deps.traces ? beginSpans(headers) : undefined,
       held: hold !== undefined,
@@ -99,10 +101,7 @@ export async function infer(arrival: Arrival, exchange: Exchange, deps: GatewayD
     const remembered = targets.length > 1 && resolution.rule === undefined ? query : undefined;
     await answer(ask, { admission, hold, exchange, readAt, remembered }, trace, deps);
   } catch (error) {
-    if (error instanceof GatewayError) {
-      addressTo(error, key, headers);
-      if (error.kind === 'rate_limited') deps.limitNotices.look(key);
-    }
+    if (error instanceof GatewayError) noteAsker(error, { arrival, headers, key, inbound: read, who }, deps);
     throw error;
   } finally {
     exchange.whenDelivered(release);
@@ -117,6 +116,32 @@ function addressTo(error: GatewayError, key: Key, headers: Exchange['headers']):
   error.account = key.account;
   error.native = key.native;
   if (isAskedAgain(error, headers)) error.status = 400;
+}
+
+interface Asker {
+  arrival: Arrival;
+  headers: Exchange['headers'];
+  key: Key;
+  inbound: Inbound | undefined;
+  who: Identity | undefined;
+}
+
+/** Who asked, as far as that was read when the error was thrown. */
+function noteAsker(
+  error: GatewayError,
+  { arrival, headers, key, inbound, who }: Asker,
+  { limitNotices }: GatewayDeps,
+): void {
+  addressTo(error, key, headers);
+  const { label, ...asked } = askedBy(key, recordedAt(inbound ?? arrival));
+  error.asked = {
+    ...asked,
+    model: inbound?.model ?? null,
+    conversation: who?.conversation ?? null,
+    label: who?.label ?? label,
+    client: who?.client ?? null,
+  };
+  if (error.kind === 'rate_limited') limitNotices.look(key);
 }
 
 /** What only a person or the next window can end. */

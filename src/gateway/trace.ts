@@ -179,7 +179,7 @@ export interface Observer {
   /** Called for each request that is refused before admission. Must not throw. */
   wasRefused?(request: RefusedRequest): void;
   /** Called exactly once for each admitted request, however it ended. Must not throw. */
-  finished(trace: FinishedTrace): void;
+  finished?(trace: FinishedTrace): void;
 }
 
 export function startTrace(admitted: Admitted, observers: readonly Observer[]): Trace {
@@ -193,7 +193,7 @@ export function finishTrace(trace: Trace, clock: Clock, observers: readonly Obse
   trace.endedAt = clock.now();
   trace.firstByteMs = firstByteAt === undefined ? null : firstByteAt - startedAt;
   trace.durationMs = clock.monotonic() - startedAt;
-  for (const observer of observers) observer.finished(trace);
+  for (const observer of observers) observer.finished?.(trace);
 }
 
 /** Characters of a provider's id in the log. */

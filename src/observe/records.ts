@@ -64,7 +64,7 @@ const MAX_WAITING = 50_000;
 /** After this time without a row, the store does its housekeeping. */
 const IDLE_MS = 1000;
 
-export interface UsageRecorder extends Observer {
+export interface UsageRecorder extends Required<Pick<Observer, 'finished'>> {
   /** Writes the rows that wait to the store, or else to the spool, for shutdown. Gives the number of rows that could not be written. */
   flush(): Promise<number>;
 }

@@ -74,7 +74,9 @@ export function refuse(request: Refused, error: unknown, deps: GatewayDeps): voi
     const { status, kind, message, account } = error;
     if (!request.admitted) {
       const at = deps.clock.now();
-      const refused = { at, requestId, account, path: shown(path), status, kind, message: shown(message) };
+      const asked = error.asked && { ...error.asked, model: shownOr(error.asked.model) };
+      const words = { path: shown(path), message: shown(message) };
+      const refused = { at, requestId, account, ...words, status, kind, asked };
       for (const observer of deps.observers) observer.wasRefused?.(refused);
     }
     deps.database.refused(error, { request: requestId, path });
@@ -94,3 +96,5 @@ export function refuse(request: Refused, error: unknown, deps: GatewayDeps): voi
 const MOST_SHOWN = 1000;
 
 const shown = (text: string): string => withoutKeys(text).slice(0, MOST_SHOWN);
+
+const shownOr = (text: string | null): string | null => (text === null ? null : shown(text));

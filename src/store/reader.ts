@@ -13,6 +13,8 @@ export type StoreReader = Pick<
   | 'rowTotals'
   | 'listRequests'
   | 'findRequests'
+  | 'listRefusals'
+  | 'findRefusals'
   | 'conversationParts'
   | 'standings'
   | 'listGrants'
@@ -31,6 +33,8 @@ export const NO_STORE: StoreReader = {
   rowTotals: () => Promise.resolve(new Map()),
   listRequests: () => Promise.resolve([]),
   findRequests: () => Promise.resolve([]),
+  listRefusals: () => Promise.resolve([]),
+  findRefusals: () => Promise.resolve([]),
   conversationParts: () => Promise.resolve([]),
   standings: () => Promise.resolve([]),
   listGrants: () => Promise.resolve([]),

@@ -9,6 +9,7 @@ import type { Account, Key, NewKey } from './admin/key-records.ts';
 import type { SignInStore } from './admin/sign-ins.ts';
 import type { BrakeStore } from './holds/brakes.ts';
 import type { Grant, GrantStore, HoldStore, NoticeStore, Spending } from './holds/holds.ts';
+import type { RefusalRow, StoredRefusal } from './holds/refusals.ts';
 import type { TokenTotals, UsageRow } from './usage-columns.ts';
 import type { WorkRow, WorkStore } from './holds/work.ts';
 
@@ -48,8 +49,16 @@ export interface RequestQuery extends RequestWindow {
   /** The request at this place, and newer ones. */
   downTo?: RequestPlace | undefined;
   accountId?: number | undefined;
+  keyId?: string | undefined;
   /** The name that the client sent, the model that answered, or `provider/model`. */
   model?: string | undefined;
+  provider?: string | undefined;
+  endpoint?: string | undefined;
+  label?: string | undefined;
+  /** Of the client's answer, both included. */
+  status?: { from: number; to: number } | undefined;
+  /** An error kind. */
+  error?: string | undefined;
   /** Only requests that were not fully answered. */
   errors?: boolean | undefined;
   /** The whole id: the index of conversations has its rows in their order. */
@@ -130,7 +139,7 @@ export interface StoredItem {
   data: Uint8Array;
 }
 
-/** What `gateway export` writes: all that belongs to accounts but stored items. Usage comes last, accounts come first. */
+/** What `gateway export` writes: all that belongs to accounts but stored items and refusals. Usage comes last, accounts come first. */
 export type StoredRecord =
   | ({ type: 'account' } & Account)
   /** The number of an account that was removed. `dataLeft`, 1: usage of it is still to be deleted. */
@@ -278,6 +287,16 @@ export interface UsageStore {
   prune(now: number, keep: number): Promise<void>;
 }
 
+/** Requests that were refused before admission. */
+export interface RefusalStore {
+  /** Adds the rows, or sets `times` of those that are there. Nothing of an account that was removed. One transaction. */
+  recordRefusals(rows: readonly RefusalRow[]): Promise<void>;
+  /** Newest first, in the places of one list with `listRequests`. */
+  listRefusals(query: RequestQuery): Promise<StoredRefusal[]>;
+  /** Oldest first. */
+  findRefusals(query: Omit<RequestIdQuery, 'most'>): Promise<StoredRefusal[]>;
+}
+
 /** Targets that servers on this database avoid. */
 export interface HealthStore {
   /** Stores the targets that a server avoids, and removes those that have recovered. One transaction. */
@@ -320,6 +339,7 @@ export interface Store
     NoticeStore,
     WorkStore,
     UsageStore,
+    RefusalStore,
     HealthStore,
     ItemStore,
     AdminStore,

@@ -171,7 +171,7 @@ describe('the list', () => {
 
   it('says what it cannot know of refused requests while no gateway runs', async () => {
     const { stderr } = await (await prepared()).run('requests --errors');
-    expect(stderr).toMatch(/refused before admission .* are not stored, and no gateway runs/);
+    expect(stderr).toMatch(/without a valid key .* are not stored, and no gateway runs/);
   });
 });
 

@@ -9,6 +9,7 @@ import { groupedTotals } from './plain-sums.ts';
 import { type Contract, HOUR, keyOf, newKey, usageRow } from './support.ts';
 import { recordsContract } from './contract-records.ts';
 import { signInContract } from './contract-sign-ins.ts';
+import { refusalContract } from './contract-refusals.ts';
 import { workContract } from './contract-work.ts';
 import { usageContract } from './contract-usage.ts';
 
@@ -429,4 +430,5 @@ export function storeContract(
   recordsContract(name, contract);
   signInContract(name, contract);
   workContract(name, contract);
+  refusalContract(name, contract);
 }

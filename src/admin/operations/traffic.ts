@@ -1,7 +1,7 @@
 // Operations for usage and requests.
 import { z } from 'zod';
 import { limitOf } from '../../accounts/terms.ts';
-import { requestJson } from '../../accounts/request-json.ts';
+import { findAnyRequests, listAllRequests, type ListedRequest } from '../../accounts/request-json.ts';
 import { summarizeUsage } from '../../accounts/usage-report.ts';
 import { HOUR_MS } from '../../clock.ts';
 import { readRequestId } from '../../ids.ts';
@@ -25,11 +25,8 @@ const MOST_LOOKED = 50_000;
 const MOST_SEARCHED = 1_000_000;
 
 const requestPlace = z.tuple([count, count]);
-const BY_END: Order<RequestPlace, typeof requestPlace> = {
-  list: 'requests',
-  place: requestPlace,
-  placeOf: ({ at, rowId }) => [at, rowId],
-};
+const placeOf = ({ at, rowId }: RequestPlace): [number, number] => [at, rowId];
+const BY_END: Order<ListedRequest, typeof requestPlace> = { list: 'requests', place: requestPlace, placeOf };
 
 function readPlace(cursor: string | undefined): RequestPlace | undefined {
   const place = decodeCursor(BY_END, cursor);
@@ -87,12 +84,23 @@ export const trafficOperations: readonly Operation[] = [
     method: 'GET',
     path: '/requests',
     tag: 'requests',
-    summary: 'Requests that ended, the newest first; never their content',
+    summary: 'Requests that ended or were refused, the newest first; never their content',
     query: z.strictObject({
       ...PAGE,
       since,
       account: anyName.optional(),
+      key: anyName.optional().meta({ description: 'The ID of a key' }),
       model: anyName.optional(),
+      provider: anyName.optional(),
+      endpoint: anyName.optional(),
+      label: anyName.optional(),
+      conversation: anyName.optional().meta({ description: 'The whole ID' }),
+      status: z
+        .string()
+        .regex(/^[1-5](?:\d\d|xx)$/)
+        .optional()
+        .meta({ description: '429, or 4xx for all of its class' }),
+      error: anyName.optional().meta({ description: 'A kind of error, as requests have it' }),
       errors: z
         .enum(['true', 'false'])
         .optional()
@@ -101,24 +109,28 @@ export const trafficOperations: readonly Operation[] = [
     reply: page(Request),
     problems: [404],
     async run({ query }, { store, clock }) {
-      const { limit, account: name, model } = query;
+      const { limit, account: name, key: keyId, model, provider, endpoint, label } = query;
+      const { conversation, status, error, errors } = query;
       const account = name === undefined ? undefined : await store.findAccount(name);
       if (name !== undefined && account === undefined) throw unknownAccount();
       const window = { since: readSince(query.since, clock.now()), before: readPlace(query.cursor) };
       // Without a filter, each row that is looked at is of the page.
-      const isFiltered = account !== undefined || model !== undefined || query.errors === 'true';
+      const filters = {
+        ...{ accountId: account?.id, keyId, model, provider, endpoint, label, error, conversation },
+        status: status === undefined ? undefined : readStatus(status),
+        errors: errors === 'true' ? true : undefined,
+      };
+      const isFiltered = Object.values(filters).some((value) => value !== undefined);
       const lastLooked = isFiltered ? await store.passRequests(window, MOST_LOOKED) : undefined;
-      const found = await store.listRequests({
+      const found = await listAllRequests(store, {
         ...window,
         downTo: lastLooked,
-        accountId: account?.id,
-        model,
-        errors: query.errors === 'true',
+        ...filters,
         limit: limit + 1,
       });
       const { items, next } = pageOfRows(found, limit, BY_END);
-      const rest = lastLooked && encodeCursor(BY_END, BY_END.placeOf(lastLooked, 0));
-      return { data: items.map(requestJson), next: next ?? rest ?? null };
+      const rest = lastLooked && encodeCursor(BY_END, placeOf(lastLooked));
+      return { data: items.map(({ json }) => json), next: next ?? rest ?? null };
     },
   }),
   operation({
@@ -135,7 +147,7 @@ export const trafficOperations: readonly Operation[] = [
       // The beginning of an ID stands for years.
       const [found] =
         id?.isWhole === true
-          ? await store.findRequests({
+          ? await findAnyRequests(store, {
               prefix: id.prefix,
               from: id.from - SLACK_MS,
               until: id.to + LONGEST_REQUEST_MS,
@@ -145,7 +157,7 @@ export const trafficOperations: readonly Operation[] = [
           : [];
       if (found === undefined)
         throw new Problem(404, 'unknown_request', 'no stored request with this ID was found');
-      return requestJson(found);
+      return found;
     },
   }),
   operation({
@@ -172,6 +184,13 @@ export const trafficOperations: readonly Operation[] = [
     },
   }),
 ];
+
+/** `4xx`: all of its class. */
+function readStatus(text: string): { from: number; to: number } {
+  if (!text.endsWith('xx')) return { from: Number(text), to: Number(text) };
+  const from = 100 * Number(text[0]);
+  return { from, to: from + 99 };
+}
 
 async function answerLarge(
   query: ReportQuery,

@@ -40,7 +40,8 @@ export const targetOf = ({ provider, model }: RequestJson): string | null =>
 /** `auto → openai/gpt-5.2`; of a refused request the path. */
 function modelText(request: RequestJson): string {
   const { model_asked: asked, refused, endpoint, model } = request;
-  if (refused || asked === null) return clean(endpoint);
+  if (asked === null) return clean(endpoint);
+  if (refused) return clean(asked);
   const target = targetOf(request);
   if (target === null) return clean(asked);
   return clean(asked === target ? target : asked === model ? target : `${asked} → ${target}`);
@@ -96,9 +97,10 @@ function missTexts({ cache: { miss } }: RequestJson, isWhole: boolean): string[]
 /** What a person should know of it, in short. */
 function noteOf(request: RequestJson): string {
   const { error, attempts, detail, refused } = request;
-  const { message, dropped = [], lost = [], passed_over: passedOver = [] } = detail;
+  const { times = 1, message, dropped = [], lost = [], passed_over: passedOver = [] } = detail;
   const words = [
     ...(error === null ? [] : [refused ? `refused: ${errorWords(error)}` : errorWords(error)]),
+    ...(times > 1 ? [`${formatCount(times)} times in a minute`] : []),
     ...((attempts ?? 1) > 1 ? [plural(attempts ?? 0, 'attempt')] : []),
     ...missTexts(request, false),
     ...(passedOver.length > 0 ? [`not ${passedOver.map(({ target }) => target).join(', ')}`] : []),
@@ -180,10 +182,13 @@ export function requestLines(request: RequestJson, canvas: Canvas): string[] {
   ];
 }
 
-function resultText({ status, error, refused }: RequestJson, style: Style): string {
+const likeIt = (times: number): string =>
+  times === 1 ? '' : `; ${formatCount(times)} requests like it in a minute`;
+
+function resultText({ status, error, refused, detail: { times = 1 } }: RequestJson, style: Style): string {
   if (error === null) return style.green(`${status} answered`);
   const words = clean(errorWords(error));
-  if (refused) return style.red(`${status} refused before admission: ${words}; not counted, not stored`);
+  if (refused) return style.red(`${status} refused before admission: ${words}; not counted${likeIt(times)}`);
   if (error === 'client_closed') return style.yellow('the client left before the end of the answer');
   return style.red(`${status} ${status === 200 ? 'an error event in the stream: ' : ''}${words}`);
 }
@@ -215,8 +220,8 @@ function conversationTexts(request: RequestJson): string[] {
   return [clean(words.join(', '))];
 }
 
-function askedText({ model_asked: asked, endpoint, stream, refused }: RequestJson): string {
-  if (refused || asked === null) return clean(endpoint);
+function askedText({ model_asked: asked, endpoint, stream }: RequestJson): string {
+  if (asked === null) return clean(endpoint);
   return `${clean(asked)} by ${clean(endpoint)}${stream ? ', streamed' : ''}`;
 }
 

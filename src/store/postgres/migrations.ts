@@ -4,7 +4,7 @@ import { randomBytes } from 'node:crypto';
 import { FIRST_BYTE_RANGES } from '../usage-sums.ts';
 import { StoreError } from '../store.ts';
 import type { Connection, Session } from './connection.ts';
-import { BRAKES, NOTICES, WORK } from './holds/schema.ts';
+import { BRAKES, NOTICES, REFUSALS, WORK } from './holds/schema.ts';
 
 interface Migration {
   name: string;
@@ -282,6 +282,7 @@ export const MIGRATIONS: readonly Migration[] = [
     sql: NOTICES,
   },
   { name: '0009-work', sql: WORK },
+  { name: '0010-refusals', sql: REFUSALS },
 ];
 
 const TABLES = {

@@ -14,6 +14,7 @@ import { createNotices } from './holds/notices.ts';
 import { createHolds } from './holds/holds.ts';
 import { createItems } from './items.ts';
 import { migrate, type Identity } from './migrations.ts';
+import { createRefusals } from './usage/refusals.ts';
 import { createRequests } from './usage/requests.ts';
 import { createUsage } from './usage/rows.ts';
 import { workLater } from '../holds/work.ts';
@@ -88,6 +89,7 @@ function createStore(connection: Connection, { itemKey, createdAt }: Identity, c
     ...createAdmin(connection),
     ...loadedLater(async () => (await import('./admin/sign-ins.ts')).createSignIns(connection, changes)),
     ...workLater(async () => (await import('./holds/work.ts')).createWork(connection)),
+    ...createRefusals(connection),
     exportRecords: () => exportRecords(connection),
     importRecords: (batches, audit) => importRecords(connection, batches, audit),
     backup: () => backup(connection),

@@ -4,6 +4,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { StoreError } from '../store.ts';
 import type { Connection } from './connection.ts';
+import type { Db } from './driver.ts';
 
 /** A step that takes longer is followed by a smaller one, a step of half the time by a larger one. */
 const STEP_MS = 8;
@@ -68,6 +69,18 @@ async function attempt<Statements>(
 function nextRows(rows: number, took: number): number {
   if (took > STEP_MS) return Math.max(1, Math.floor((rows * STEP_MS) / took));
   return took < STEP_MS / 2 ? Math.min(MOST_ROWS, rows * 2) : rows;
+}
+
+/** Runs a statement that deletes at most so many rows of before that time, until there are no more. */
+export function deleteInSteps(
+  connection: Pick<Connection<{ database: Db }>, 'runOnce' | 'isWaitedFor' | 'closed'>,
+  sql: string,
+  before: number,
+): Promise<void> {
+  return inSteps(
+    connection,
+    ({ database }, most) => database.prepare<[number, number]>(sql).run(before, most).changes === most,
+  );
 }
 
 /** A shorter write lets others in by itself. */

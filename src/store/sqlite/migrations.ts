@@ -2,7 +2,7 @@
 // not a prefix of this list belongs to a newer gateway or to another program, and stays unchanged.
 import { StoreError } from '../store.ts';
 import type { Db } from './driver.ts';
-import { BRAKES, LIMITS, NOTICES, WORK } from './holds/schema.ts';
+import { BRAKES, LIMITS, NOTICES, REFUSALS, WORK } from './holds/schema.ts';
 
 interface Migration {
   name: string;
@@ -347,6 +347,7 @@ export const MIGRATIONS: readonly Migration[] = [
     sql: NOTICES,
   },
   { name: '0019-work', sql: WORK },
+  { name: '0020-refusals', sql: REFUSALS },
 ];
 
 /** Brings the schema up to date. If several processes do so at once, the first applies the steps and the others find them. */

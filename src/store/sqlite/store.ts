@@ -15,6 +15,7 @@ import { grantsOf, prepareGrants } from './holds/grants.ts';
 import { createHolds, prepareHolds } from './holds/holds.ts';
 import { noticesOf, prepareNotices } from './holds/notices.ts';
 import { prepareItems, pruneItems } from './items.ts';
+import { pruneRefusals, refusalsOf } from './usage/refusals.ts';
 import { findRequests, prepareRequests } from './usage/requests.ts';
 import { prepareUsage, prune, sumUp } from './usage/rows.ts';
 import { workLater } from '../holds/work.ts';
@@ -82,6 +83,7 @@ export async function openSqlite(file: string, clock: Clock): Promise<Store> {
     ...adminOf(connection),
     ...loadedLater(async () => (await import('./admin/sign-ins.ts')).signInsOf(connection)),
     ...workLater(async () => (await work()).workOf(connection)),
+    ...refusalsOf(connection),
     exportRecords: () => exportRecords(driver, file),
     async importRecords(batches, audit) {
       const done = await importRecords(driver, file, batches, audit);
@@ -106,6 +108,7 @@ async function pruneOld(connection: Connection<Statements>, now: number, keep: n
   await inSteps(connection, (sql, most) => sql.pruneGrants(now - keep, most));
   await inSteps(connection, ({ brakes }, most) => brakes.prune(now, keep, most));
   await (await work()).pruneWork(connection, now - keep);
+  await pruneRefusals(connection, now - keep);
 }
 
 function prepare(db: Db) {

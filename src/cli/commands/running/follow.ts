@@ -1,5 +1,5 @@
 // New requests as they end: from the running gateways, else from the database, which is read every second.
-import { type RequestJson, requestJson } from '../../../accounts/request-json.ts';
+import { listAllRequests, type RequestJson } from '../../../accounts/request-json.ts';
 import { call, stream, type RunningGateway } from '../../../control/client.ts';
 import type { StoreReader } from '../../../store/reader.ts';
 import type { RequestQuery } from '../../../store/store.ts';
@@ -18,7 +18,6 @@ export interface RequestOptions {
   json?: boolean;
 }
 
-/** The model of a refused request is not known. */
 export function isWanted(
   request: RequestJson,
   { account, model, conversation, since, errors }: RequestOptions,
@@ -30,7 +29,7 @@ export function isWanted(
     (conversation === undefined || request.conversation?.includes(conversation) === true) &&
     (since === undefined || Date.parse(request.at) >= since) &&
     (errors !== true || request.error !== null) &&
-    (errors === true || !request.refused)
+    (errors === true || !request.refused || request.account !== null)
   );
 }
 
@@ -149,8 +148,8 @@ const MOST_ROWS = 1000;
 
 async function newRows({ query, store }: Following, now: number): Promise<RequestJson[]> {
   const since = Math.max(query.since ?? 0, now - LATE_MS);
-  const rows = await store.listRequests({ ...query, since, limit: MOST_ROWS });
-  return rows.reverse().map(requestJson);
+  const rows = await listAllRequests(store, { ...query, since, limit: MOST_ROWS });
+  return rows.reverse().map(({ json }) => json);
 }
 
 function pause({ clock }: Context, signal: AbortSignal): Promise<void> {

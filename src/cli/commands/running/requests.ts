@@ -1,6 +1,6 @@
 // `gateway requests`: the last requests, or one by its id: its attempts, why targets were passed over, what was left out.
 import type { Command } from 'commander';
-import { requestJson, type RequestJson } from '../../../accounts/request-json.ts';
+import { findAnyRequests, listAllRequests, type RequestJson } from '../../../accounts/request-json.ts';
 import type { Config } from '../../../config/config.ts';
 import type { RunningGateway } from '../../../control/client.ts';
 import { readRequestId } from '../../../ids.ts';
@@ -55,7 +55,7 @@ async function showLast(
 ): Promise<void> {
   const query = await queryOf(options, store);
   const gateways = options.errors || options.follow ? (await findRunning(config, context)).all : [];
-  const stored = (await store.listRequests(query)).map(requestJson);
+  const stored = (await listAllRequests(store, query)).map(({ json }) => json);
   const refused = options.errors ? await refusedBy(gateways, options) : [];
   const rows = newestLast(stored, refused).slice(-options.limit);
   if (options.errors) sayRefused(gateways, context);
@@ -88,18 +88,20 @@ function newestLast(stored: readonly RequestJson[], refused: readonly RequestJso
   );
 }
 
-/** The refused requests that the running gateways remember. */
+/** The refused requests that the running gateways remember, and that the database does not hold: nobody's. */
 async function refusedBy(
   gateways: readonly RunningGateway[],
   options: RequestOptions,
 ): Promise<RequestJson[]> {
   const { isWanted, readRecent } = await import('./follow.ts');
   const found = await Promise.all(gateways.map(readRecent));
-  return found.flatMap(({ refused }) => refused).filter((request) => isWanted(request, options));
+  return found
+    .flatMap(({ refused }) => refused)
+    .filter((request) => request.account === null && isWanted(request, options));
 }
 
 function sayRefused(gateways: readonly RunningGateway[], { stderr }: Context): void {
-  const refused = 'requests refused before admission (400, 401, 403, 404, 429, …)';
+  const refused = 'requests without a valid key (401, 404, …)';
   say(
     stderr,
     gateways.length === 0
@@ -170,13 +172,13 @@ async function find(
   const id = readRequestId(text.trim());
   if (id === undefined) return [];
   const { prefix, isWhole, from, to } = id;
-  const stored = await store.findRequests({
+  const stored = await findAnyRequests(store, {
     prefix,
     from: from - CLOCK_SLACK_MS,
     until: to + LONGEST_REQUEST_MS,
     limit: isWhole ? 1 : MOST_NAMED,
   });
-  if (stored.length > 0) return stored.map(requestJson);
+  if (stored.length > 0) return stored;
   const { readRecent } = await import('./follow.ts');
   const recent = await Promise.all((await findRunning(config, context)).all.map(readRecent));
   return recent.flatMap(({ refused }) => refused).filter((request) => request.id?.startsWith(prefix));

@@ -105,7 +105,7 @@ function tapeFirst(recorder: GatewayRecorder, filling: Filling): GatewayRecorder
       },
       finished(trace) {
         traces.delete(trace.requestId);
-        recorder.observer.finished(trace);
+        recorder.observer.finished?.(trace);
       },
     },
     watch(arrival, exchange, answer) {

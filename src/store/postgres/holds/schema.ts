@@ -1,4 +1,4 @@
-// The tables of brakes, of notices, and of work. Steps of ../migrations.ts: one that was released never changes.
+// The tables of brakes, of notices, of work, and of refusals. Steps of ../migrations.ts: one that was released never changes.
 
 /** Stopped conversations and requests of prompts, as in SQLite. */
 export const BRAKES = `
@@ -54,4 +54,26 @@ export const WORK = `
     at bigint NOT NULL,
     PRIMARY KEY (account_id, conversation, series)
   ) WITH (fillfactor = 50);
+`;
+
+/** Requests that were refused before admission, as in SQLite. */
+export const REFUSALS = `
+  CREATE TABLE refusals (
+    id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    at bigint NOT NULL,
+    request_id text COLLATE "C" NOT NULL UNIQUE,
+    account_id bigint NOT NULL REFERENCES accounts (id) ON DELETE CASCADE,
+    key_id text COLLATE "C",
+    endpoint text COLLATE "C" NOT NULL,
+    model_asked text COLLATE "C",
+    conversation text COLLATE "C",
+    label text,
+    client text,
+    status integer NOT NULL,
+    error text COLLATE "C" NOT NULL,
+    message text NOT NULL,
+    times bigint NOT NULL
+  );
+  CREATE INDEX refusals_at ON refusals (at);
+  CREATE INDEX refusals_account ON refusals (account_id);
 `;

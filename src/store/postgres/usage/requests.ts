@@ -19,7 +19,8 @@ type Filters = Omit<RequestQuery, 'limit'>;
 
 /** Conditions of the filters that are given. `add` takes a value and returns its place in the query. */
 function conditionsOf(filters: Filters, add: (value: Value) => string): string[] {
-  const { since, before, downTo, accountId, model, errors, conversation, missed } = filters;
+  const { since, before, downTo, accountId, model, errors, status, missed } = filters;
+  const { keyId, provider, endpoint, label, error, conversation } = filters;
   const place = ({ at, rowId }: RequestPlace): string => `(${add(at)}::bigint, ${add(rowId)}::bigint)`;
   const conditions: string[] = [];
   if (since !== undefined) conditions.push(`at >= ${add(since)}`);
@@ -32,7 +33,10 @@ function conditionsOf(filters: Filters, add: (value: Value) => string): string[]
   }
   if (errors === true) conditions.push('error IS NOT NULL');
   if (missed === true) conditions.push('cache_miss IS NOT NULL');
-  if (conversation !== undefined) conditions.push(`conversation = ${add(conversation)}`);
+  if (status !== undefined) conditions.push(`status BETWEEN ${add(status.from)} AND ${add(status.to)}`);
+  const equal = { key_id: keyId, provider, endpoint, label, error, conversation };
+  for (const [column, value] of Object.entries(equal))
+    if (value !== undefined) conditions.push(`${column} = ${add(value)}`);
   return conditions;
 }
 

@@ -69,6 +69,7 @@ const PRUNE_HOURS = inSteps('spending', `kind = ${SUM_OF_HOUR} AND start < $1`);
 const PRUNE_GRANTS = inSteps('grants', 'until < $1');
 const PRUNE_BRAKES = inSteps('brakes', 'at < $1');
 const PRUNE_WORK = inSteps('conversation_work', 'at < $1');
+const PRUNE_REFUSALS = inSteps('refusals', 'at < $1');
 const PRUNE_PROMPTS = inSteps('brake_prompts', 'at < $1');
 
 export function createUsage(connection: Connection) {
@@ -102,6 +103,7 @@ export function createUsage(connection: Connection) {
       await steps(PRUNE_GRANTS, trusted - keep);
       await steps(PRUNE_BRAKES, trusted - keep);
       await steps(PRUNE_WORK, trusted - keep);
+      await steps(PRUNE_REFUSALS, trusted - keep);
       await steps(PRUNE_PROMPTS, trusted - PROMPTS_KEPT_MS);
     },
   };

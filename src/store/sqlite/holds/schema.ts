@@ -1,4 +1,4 @@
-// The tables of limits of tokens and money, of brakes, of notices, and of work. Steps of ../migrations.ts: one that was released never changes.
+// The tables of limits of tokens and money, of brakes, of notices, of work, and of refusals. Steps of ../migrations.ts: one that was released never changes.
 
 // `spending`: sums by hour (kind 0) and by day (1); money in billionths of a dollar; `estimated_…` is a part. Usage rows that were
 // `settled` are in it already. `holds`: of requests under way, by the process that holds them; `lapsed_at`: settled as estimated, since
@@ -111,4 +111,26 @@ export const WORK = `
     lines_added INTEGER NOT NULL, lines_removed INTEGER NOT NULL, at INTEGER NOT NULL,
     PRIMARY KEY (account_id, conversation, series)
   ) STRICT, WITHOUT ROWID;
+`;
+
+/** Requests that were refused before admission: like ones of a minute share a row, and only the last rows stay. */
+export const REFUSALS = `
+  CREATE TABLE refusals (
+    id INTEGER PRIMARY KEY,
+    at INTEGER NOT NULL,
+    request_id TEXT NOT NULL UNIQUE,
+    account_id INTEGER NOT NULL REFERENCES accounts (id) ON DELETE CASCADE,
+    key_id TEXT,
+    endpoint TEXT NOT NULL,
+    model_asked TEXT,
+    conversation TEXT,
+    label TEXT,
+    client TEXT,
+    status INTEGER NOT NULL,
+    error TEXT NOT NULL,
+    message TEXT NOT NULL,
+    times INTEGER NOT NULL
+  ) STRICT;
+  CREATE INDEX refusals_at ON refusals (at);
+  CREATE INDEX refusals_account ON refusals (account_id);
 `;

@@ -1,9 +1,8 @@
 // What agents say that they did in a conversation.
 import { mergeOfWork, SUM_OF_WORK } from '../../holds/work-sql.ts';
 import { NO_WORK, type Work, type WorkStore } from '../../holds/work.ts';
-import { inSteps } from '../background.ts';
+import { deleteInSteps } from '../background.ts';
 import type { Connection } from '../connection.ts';
-import type { Db } from '../driver.ts';
 
 const ADD = `
   INSERT INTO conversation_work AS w
@@ -35,12 +34,5 @@ export function workOf({ run }: Pick<Connection<unknown>, 'run'>): WorkStore {
 }
 
 /** Counts that did not change since that time. */
-export function pruneWork(
-  connection: Pick<Connection<{ database: Db }>, 'runOnce' | 'isWaitedFor' | 'closed'>,
-  before: number,
-): Promise<void> {
-  return inSteps(
-    connection,
-    ({ database }, most) => database.prepare<[number, number]>(PRUNE).run(before, most).changes === most,
-  );
-}
+export const pruneWork = (connection: Parameters<typeof deleteInSteps>[0], before: number): Promise<void> =>
+  deleteInSteps(connection, PRUNE, before);

@@ -33,6 +33,12 @@ const FILTERS = {
   before: 'at <= @beforeAt AND (at, id) < (@beforeAt, @beforeId)',
   downTo: 'at >= @downToAt AND (at, id) >= (@downToAt, @downToId)',
   accountId: 'account_id = @accountId',
+  keyId: 'key_id = @keyId',
+  provider: 'provider = @provider',
+  endpoint: 'endpoint = @endpoint',
+  label: 'label = @label',
+  status: 'status BETWEEN @statusFrom AND @statusTo',
+  error: 'error = @error',
   model: "(model_asked = @model OR model = @model OR provider || '/' || model = @model)",
   errors: 'error IS NOT NULL',
   conversation: 'conversation = @conversation',
@@ -47,22 +53,32 @@ function whereOf(query: Omit<RequestQuery, 'limit'>): string {
 }
 
 /** The values that the filters name. */
-function valuesOf({
-  since,
-  before,
-  downTo,
-  accountId,
-  model,
-  conversation,
-}: Omit<RequestQuery, 'limit'>): object {
-  return {
-    ...(since !== undefined && { since }),
-    ...(before !== undefined && { beforeAt: before.at, beforeId: before.rowId }),
-    ...(downTo !== undefined && { downToAt: downTo.at, downToId: downTo.rowId }),
-    ...(accountId !== undefined && { accountId }),
-    ...(model !== undefined && { model }),
-    ...(conversation !== undefined && { conversation }),
+function valuesOf(query: Omit<RequestQuery, 'limit'>): object {
+  const { since, before, downTo, accountId, keyId, model, provider, endpoint, label } = query;
+  const { status, error, conversation } = query;
+  const values = {
+    ...{
+      since,
+      beforeAt: before?.at,
+      beforeId: before?.rowId,
+      downToAt: downTo?.at,
+      downToId: downTo?.rowId,
+    },
+    ...{ accountId, keyId, model, provider, endpoint, label, error, conversation },
+    ...{ statusFrom: status?.from, statusTo: status?.to },
   };
+  return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined));
+}
+
+/** Values of a statement, by the names that `add` gives them. */
+export function namedValues() {
+  const values: Record<string, string | number> = {};
+  const add = (value: string | number): string => {
+    const name = `value${Object.keys(values).length}`;
+    values[name] = value;
+    return `@${name}`;
+  };
+  return { values, add };
 }
 
 export function prepareRequests(db: Db) {
@@ -85,13 +101,8 @@ export function prepareRequests(db: Db) {
       )[0],
     find: prepareFind(db),
     conversations(query: ConversationQuery): ConversationPart[] {
-      const values: Record<string, string | number> = {};
-      const sql = conversationParts(query, (value) => {
-        const name = `value${Object.keys(values).length}`;
-        values[name] = value;
-        return `@${name}`;
-      });
-      return all<ConversationPart>(sql, values);
+      const { values, add } = namedValues();
+      return all<ConversationPart>(conversationParts(query, add), values);
     },
   };
 }
