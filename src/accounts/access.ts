@@ -136,6 +136,11 @@ export function authenticate(
   );
 }
 
+/** As `authenticate`, of a key that was found by its ID. Throws GatewayError 401 or 403. */
+export function permitted(key: Key, endpoint: Endpoint, now: number): Key {
+  return validKey(key, KEY_PREFIX, { endpoint, marked: false }, now);
+}
+
 /** Throws GatewayError 401 or 403. */
 function validKey(
   key: Key | undefined,

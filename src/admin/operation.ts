@@ -16,6 +16,7 @@ import type { SignIn } from '../sign-in/sign-in.ts';
 import type { Throttle } from '../accounts/throttle.ts';
 import type { Audience, Authenticator, Caller } from './authenticate.ts';
 import type { Events } from './operations/events.ts';
+import type { AskAsKey } from './operations/as-key/key-exchange.ts';
 import { Problem } from './reply.ts';
 import type { Reports } from './reports.ts';
 import type { Connect } from './schemas.ts';
@@ -64,6 +65,7 @@ export interface AdminParts {
   authenticator: Authenticator;
   events: Events;
   reports: Reports;
+  askAsKey: AskAsKey;
 }
 
 /** The request itself, for operations that need more than its values. */
@@ -97,6 +99,8 @@ export interface Operation {
   /** Whether it needs neither token nor session. */
   public: boolean;
   audience: Audience;
+  /** Members of the body that no row of the audit holds. */
+  unrecorded: readonly string[];
   /** The content type of an answer that is not JSON. */
   replyType: string | undefined;
   run(input: Input, parts: AdminParts, call: Call): Promise<unknown>;
@@ -126,6 +130,7 @@ interface Spec<
   public?: boolean;
   /** The owner's without it. */
   audience?: Audience;
+  unrecorded?: readonly string[];
   replyType?: string;
   run: (
     input: { params: z.output<P>; query: z.output<Q>; body: z.output<B> },
@@ -146,6 +151,7 @@ export function operation<
     ...rest,
     public: spec.public ?? false,
     audience: spec.audience ?? 'owner',
+    unrecorded: spec.unrecorded ?? [],
     replyType: spec.replyType,
     scope: spec.method === 'GET' ? 'read' : 'write',
     params,

@@ -9,7 +9,7 @@ import { PERMISSIONS } from '../canonical/request.ts';
 import { GROUPINGS } from '../store/store.ts';
 import { SHOWN_COLUMNS, type ShownColumns, type UsageKind } from '../store/usage-columns.ts';
 
-const time = z.iso.datetime().meta({ description: 'ISO 8601, UTC' });
+export const time = z.iso.datetime().meta({ description: 'ISO 8601, UTC' });
 const count = z.int().min(0);
 const tokens = count.nullable().meta({ description: 'null: unknown' });
 
@@ -137,28 +137,6 @@ export const RotatedKey = z.object({
   ...key,
   key: CreatedKey.shape.key,
   replaces: z.object({ id: z.string(), expires_at: time.nullable() }),
-});
-/** As `gateway limits --json`. Money in USD. */
-export const LimitStanding = z.object({
-  kind: z.enum(LIMIT_KINDS),
-  per: z.enum(PERIODS),
-  limit: z.number(),
-  count: z.literal('fresh').optional().meta({ description: 'Tokens read from a cache do not count' }),
-  spent: z.number(),
-  estimated: z.number().meta({ description: 'Part of what is spent' }),
-  held: z.number().meta({ description: 'For requests under way' }),
-  left: z.number(),
-  granted: z.number().meta({ description: 'What grants add' }),
-  unpriced: count.meta({ description: 'Answers of an unknown price, which count 0' }),
-  resets_at: time,
-});
-export const Grant = z.object({ id: z.string(), kind: z.enum(LIMIT_KINDS), amount: z.number(), until: time });
-export const Member = z.object({
-  account: z.string(),
-  tier: z.string(),
-  limits: z.array(LimitStanding),
-  grants: z.array(Grant),
-  key: Key.meta({ description: 'Of the session' }),
 });
 export const RevokedKey = z.object({ id: z.string(), revoked_at: time.nullable() });
 

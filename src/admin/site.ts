@@ -28,10 +28,11 @@ import { createSessions, type Sessions } from './sessions.ts';
 import { accountOperations } from './operations/accounts.ts';
 import { auditOperations } from './operations/audit.ts';
 import { gatewayOperations } from './operations/gateway.ts';
-import { memberOperations } from './operations/member.ts';
+import { memberOperations } from './operations/as-key/member.ts';
 import { signInOperations } from './operations/sign-ins.ts';
 import { documentOperation, sessionOperations, streamOperations } from './operations/session.ts';
 import { trafficOperations } from './operations/traffic.ts';
+import { tryOperations } from './operations/as-key/try.ts';
 
 const owners: readonly Operation[] = [
   ...accountOperations,
@@ -39,6 +40,7 @@ const owners: readonly Operation[] = [
   ...trafficOperations,
   ...gatewayOperations,
   ...auditOperations,
+  ...tryOperations,
   ...streamOperations,
 ];
 
@@ -154,7 +156,8 @@ function recorded(
   { input, call, actor }: { input: Input; call: Call; actor: string },
   parts: AdminParts,
 ): Promise<unknown> {
-  const text = JSON.stringify({ ...input.params, ...renamed(input) });
+  const kept = Object.entries(input.body).filter(([name]) => !operation.unrecorded.includes(name));
+  const text = JSON.stringify({ ...input.params, ...renamed({ ...input, body: Object.fromEntries(kept) }) });
   const detail = text.length > MOST_DETAIL ? JSON.stringify({ ...input.params, cut: true }) : text;
   const address = call.exchange.remoteAddress;
   return audited(

@@ -1,4 +1,5 @@
 // The composition root: the only file that knows all parts, and the order in which they start and end.
+import { askAsKey } from './ask-as-key.ts';
 import { applyChange } from './config-change.ts';
 import { watchConfigFile } from '../config/watch.ts';
 import {
@@ -295,6 +296,7 @@ function createParts(options: AppOptions, traces: TraceExporter | undefined): Pa
     sessions: peers?.sessions,
     effective: options.effective ?? noEffective,
     connect: options.connect ?? (() => Promise.resolve([])),
+    askAsKey: askAsKey(deps),
   });
   const server = createGatewayServer(deps, eitherSite(admin, createSignInDoor(deps)));
   const parts: Parts = {

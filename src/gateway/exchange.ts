@@ -62,6 +62,8 @@ export interface Exchange {
   readonly sink: Sink;
   /** undefined: the connection carries single requests. */
   readonly memory?: AnswerMemory | undefined;
+  /** Whose request it is, where that is known before: the owner's page asks as a key. */
+  readonly key?: Key | undefined;
   /** The client is a program of this machine, as far as its connection and its headers tell. */
   readonly isLocal: boolean;
   /** Before the server began to shut down. */

@@ -1,5 +1,5 @@
 // The line: a request comes in, is known, read, routed, admitted, forwarded, answered, recorded. Values move forward only.
-import { askedBy, authenticate } from '../accounts/access.ts';
+import { askedBy, authenticate, permitted } from '../accounts/access.ts';
 import { admit, type Admitted as Admission } from '../accounts/admission.ts';
 import type { JsonObject } from '../canonical/json.ts';
 import { clientNamed, identify, type Identity } from '../conversations/identity.ts';
@@ -152,6 +152,7 @@ function isAskedAgain({ kind, status, options }: GatewayError, headers: Exchange
 
 /** One branch where no client may ask without a key. */
 function keyOf(arrival: Arrival, exchange: Exchange, deps: GatewayDeps): Key | Promise<Key> {
+  if (exchange.key !== undefined) return permitted(exchange.key, permissionAt(arrival), deps.clock.now());
   if (deps.current.config.ollama !== null) return askingKey(arrival, exchange, deps);
   const { keyHeaders } = arrival.protocol.client;
   const asked = { headers: exchange.headers, endpoint: permissionAt(arrival), keyHeaders };
