@@ -1,7 +1,7 @@
 // Rows that both engines store in the same columns: accounts, keys and tokens of the admin API; and the columns of what is exported.
 import { snakeCase } from '../snake-case.ts';
 import type { AdminScope, AdminToken } from './admin/admin-records.ts';
-import type { Account, Key, KeyPlace, NewKey, Permission, StoredRecord } from './store.ts';
+import type { Account, Key, NewKey, Permission, StoredRecord } from './store.ts';
 import { NO_WORK } from './holds/work.ts';
 import { USAGE_COLUMNS } from './usage-columns.ts';
 
@@ -82,9 +82,6 @@ export const IS_LEASE = `keys.id >= '${LEASE_ID}' AND keys.id < '${LEASE_ID.slic
 export function isEndedLease({ id, revokedAt, expiresAt }: Key, now: number): boolean {
   return id.startsWith(LEASE_ID) && (revokedAt !== null || (expiresAt !== null && expiresAt <= now));
 }
-
-/** Where a list of keys begins. */
-export const BEFORE_ALL_KEYS: KeyPlace = { createdAt: 0, id: '' };
 
 /** The values of a new key: id, hash, account, prefix, labels, permissions, models, times, the mark in the engine's form, origin. */
 export function keyValues<Flag>(

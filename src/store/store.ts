@@ -5,7 +5,7 @@ import type { Cancellation } from '../cancellation.ts';
 import type { Permission } from '../canonical/request.ts';
 import type { ConversationPart, ConversationQuery } from './conversation-parts.ts';
 import type { AdminStore, AuditEntry } from './admin/admin-records.ts';
-import type { Account, Key, NewKey } from './admin/key-records.ts';
+import type { Account, AccountQuery, Key, KeyPlace, KeyQuery, NewKey } from './admin/key-records.ts';
 import type { SignInStore } from './admin/sign-ins.ts';
 import type { BrakeStore } from './holds/brakes.ts';
 import type { Grant, GrantStore, HoldStore, NoticeStore, Spending } from './holds/holds.ts';
@@ -13,10 +13,7 @@ import type { RefusalRow, StoredRefusal } from './holds/refusals.ts';
 import type { TokenTotals, UsageRow } from './usage-columns.ts';
 import type { WorkRow, WorkStore } from './holds/work.ts';
 
-export type { Account, Key, NewKey, Permission };
-
-/** Where a key stands in a list. */
-export type KeyPlace = Pick<Key, 'createdAt' | 'id'>;
+export type { Account, Key, KeyPlace, NewKey, Permission };
 
 /** A key that replaces another. It has the account, labels, permissions, models and mark of the other, and its lifetime from `createdAt`. */
 export type ReplacementKey = Pick<NewKey, 'id' | 'hash' | 'prefix' | 'createdAt'>;
@@ -222,8 +219,15 @@ export interface KeyStore {
   createKey(key: NewKey): Promise<Key>;
   /** Oldest first. */
   listKeys(account?: string): Promise<Key[]>;
-  /** The same in the order of time and ID, at most so many after that place. */
-  listKeysAfter(place: KeyPlace | undefined, most: number, account?: string): Promise<Key[]>;
+  /** A page of the keys that the query names, in its order: by time and ID. */
+  pageOfKeys(query: KeyQuery): Promise<Key[]>;
+  /** The place of the last of `count` keys behind that of the query, whatever their state; it bounds what a search looks at. Resolves
+   *  to undefined if there are fewer. */
+  passKeys(
+    query: Pick<KeyQuery, 'order' | 'accountId' | 'after'>,
+    count: number,
+  ): Promise<KeyPlace | undefined>;
+  findKeyById(id: string): Promise<Key | undefined>;
   /** Sets `revokedAt` if it is null. Resolves to the key, or to undefined if no key has this ID. */
   revokeKey(id: string, at: number): Promise<Key | undefined>;
   /** Sets a later expiry. A revoked key stays revoked. */
@@ -235,11 +239,13 @@ export interface KeyStore {
   pruneKeys(before: number): Promise<void>;
 
   findAccount(name: string): Promise<Account | undefined>;
-  /** Oldest first, which is the order of their numbers: of those after `after`, at most `most`. `keys`: without the ended ones of
+  /** In the order of their numbers, the oldest first unless the query says otherwise. `keys`: without the ended ones of
    *  `gateway run`. */
-  listAccounts(after?: number, most?: number): Promise<(Account & { keys: number })[]>;
-  /** Resolves to undefined if the account does not exist. */
-  assignTier(account: string, tier: string): Promise<Account | undefined>;
+  listAccounts(query?: AccountQuery): Promise<(Account & { keys: number })[]>;
+  /** As `keys` of `listAccounts`. */
+  countKeys(accountId: number): Promise<number>;
+  /** `from`: only if this is its tier now. Resolves to undefined if the account does not exist, or has another tier. */
+  assignTier(account: string, tier: string, from?: string): Promise<Account | undefined>;
   /** Keys, limits and usage stay with the account. Resolves to undefined if no account has this name, and to `taken`, without a
    *  change, if another has the new name. */
   renameAccount(name: string, to: string): Promise<Account | 'taken' | undefined>;

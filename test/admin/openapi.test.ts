@@ -59,7 +59,10 @@ it('describes what every operation answers', async () => {
     string,
     { params?: Record<string, string>; body?: object; query?: string; as?: 'browser' | 'member' }
   > = {
-    listAccounts: { query: '?limit=1' },
+    listAccounts: { query: '?limit=1&order=newest&q=t' },
+    listKeys: { query: '?state=valid&order=newest&q=key_' },
+    readAccount: { params: { account: 'test' } },
+    readKey: { params: { id } },
     changeAccount: { params: { account: 'test' }, body: { tier: 'pro' } },
     createKey: {
       body: { account: 'new one', name: 'laptop', models: ['sim/echo'], expires_at: '2999-01-01T00:00:00Z' },

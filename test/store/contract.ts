@@ -3,7 +3,8 @@
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { HOUR_MS } from '../../src/clock.ts';
-import { type Key, type KeyPlace, type NewKey, type Store, type StoredItem } from '../../src/store/store.ts';
+import type { AccountQuery, KeyQuery } from '../../src/store/admin/key-records.ts';
+import { type Key, type NewKey, type Store, type StoredItem } from '../../src/store/store.ts';
 import type { UsageRow } from '../../src/store/usage-columns.ts';
 import { groupedTotals } from './plain-sums.ts';
 import { type Contract, HOUR, keyOf, newKey, usageRow } from './support.ts';
@@ -143,21 +144,69 @@ export function storeContract(
         { id: 'key_d', createdAt: HOUR + 3, account: 'bob' },
       ];
       for (const key of made) await store.createKey(newKey(key));
-      const after = async (place: KeyPlace | undefined, most: number, account?: string): Promise<string> =>
-        (await store.listKeysAfter(place, most, account)).map(({ id }) => id.slice(-1)).join('');
-      expect(await after(undefined, 10)).toBe('bacd');
-      expect(await after(undefined, 3)).toBe('bac');
-      expect(await after({ createdAt: HOUR + 2, id: 'key_a' }, 10)).toBe('cd');
-      expect(await after({ createdAt: HOUR + 2, id: 'key_a' }, 10, 'bob')).toBe('d');
-      expect(await after(undefined, 1, 'carol')).toBe('b');
-      expect(await after({ createdAt: HOUR + 3, id: 'key_d' }, 10)).toBe('');
-      expect(await after(undefined, 10, 'nobody')).toBe('');
+      const bob = (await store.findAccount('bob'))?.id;
+      const listed = async (query: Partial<KeyQuery> = {}): Promise<string> => {
+        const whole = { state: 'all', order: 'oldest', now: HOUR, most: 10, ...query } as const;
+        return (await store.pageOfKeys(whole)).map(({ id }) => id.slice(-1)).join('');
+      };
+      const a = { createdAt: HOUR + 2, id: 'key_a' };
+      expect(await listed()).toBe('bacd');
+      expect(await listed({ most: 3 })).toBe('bac');
+      expect(await listed({ after: a })).toBe('cd');
+      expect(await listed({ after: a, accountId: bob })).toBe('d');
+      expect(await listed({ after: { createdAt: HOUR + 3, id: 'key_d' } })).toBe('');
+      expect(await listed({ order: 'newest' })).toBe('dcab');
+      expect(await listed({ order: 'newest', after: a })).toBe('b');
+      expect(await listed({ order: 'newest', last: a })).toBe('dca');
+      expect(await listed({ last: a })).toBe('ba');
+      expect((await store.passKeys({ order: 'newest' }, 3))?.id).toBe('key_a');
+      expect((await store.passKeys({ order: 'oldest', after: a }, 2))?.id).toBe('key_d');
+      expect(await store.passKeys({ order: 'oldest', after: a }, 3)).toBeUndefined();
+      expect((await store.passKeys({ order: 'newest', accountId: bob }, 2))?.id).toBe('key_a');
       const [first] = await store.listAccounts();
-      const names = async (after?: number, most?: number): Promise<string[]> =>
-        (await store.listAccounts(after, most)).map(({ name }) => name);
-      expect(await names(0, 2)).toEqual(['alice', 'bob']);
-      expect(await names(first?.id)).toEqual(['bob', 'carol']);
-      expect(await names(first?.id, 1)).toEqual(['bob']);
+      const names = async (query: AccountQuery): Promise<string[]> =>
+        (await store.listAccounts(query)).map(({ name }) => name);
+      expect(await names({ most: 2 })).toEqual(['alice', 'bob']);
+      expect(await names({ after: first?.id })).toEqual(['bob', 'carol']);
+      expect(await names({ after: first?.id, most: 1 })).toEqual(['bob']);
+      expect(await names({ order: 'newest', most: 2 })).toEqual(['carol', 'bob']);
+      expect(await names({ find: 'AR' })).toEqual(['carol']);
+    });
+
+    it('lists keys by their state, and finds them by a part of what names them', async () => {
+      const made: Partial<NewKey>[] = [
+        { id: 'key_1', label: 'Laptop of %Ada', createdAt: HOUR },
+        { id: 'key_2', label: 'laptop_2', expiresAt: HOUR + 9, createdAt: HOUR + 1 },
+        { id: 'key_3', label: null, account: 'Zoë', createdAt: HOUR + 2 },
+        { id: 'key_4', label: 'ÄRGER', expiresAt: HOUR + 11, createdAt: HOUR + 3 },
+      ];
+      for (const key of made) await store.createKey(newKey(key));
+      await store.revokeKey('key_3', HOUR + 5);
+      const listed = async (query: Partial<KeyQuery>): Promise<string> => {
+        const whole = { state: 'all', order: 'newest', now: HOUR + 10, most: 10, ...query } as const;
+        return (await store.pageOfKeys(whole)).map(({ id }) => id.slice(-1)).join('');
+      };
+      expect(await listed({ state: 'valid' })).toBe('41');
+      expect(await listed({ state: 'ended' })).toBe('32');
+      expect(await listed({ state: 'valid', now: HOUR + 11 })).toBe('1');
+      expect(await listed({ find: 'lapTOP' })).toBe('21');
+      expect(await listed({ find: '%' })).toBe('1');
+      expect(await listed({ find: '_2' })).toBe('2');
+      expect(await listed({ find: 'zoë' })).toBe('3');
+      // Letters beyond z are found as they are written, in each engine.
+      expect(await listed({ find: 'ÄRGER' })).toBe('4');
+      expect(await listed({ find: 'ärger' })).toBe('');
+      expect(await listed({ find: 'nothing' })).toBe('');
+      expect((await store.findKeyById('key_3'))?.revokedAt).toBe(HOUR + 5);
+      expect(await store.findKeyById('key_5')).toBeUndefined();
+    });
+
+    it('assigns a tier only if the account has the one that was seen', async () => {
+      const { accountId, account, tier } = await store.createKey(newKey({ id: 'key_a' }));
+      expect(await store.assignTier(account, 'pro', 'other')).toBeUndefined();
+      expect((await store.findAccount(account))?.tier).toBe(tier);
+      expect((await store.assignTier(account, 'pro', tier))?.tier).toBe('pro');
+      expect(await store.countKeys(accountId)).toBe(1);
     });
 
     it('deletes keys of gateway run some time after their end, and counts them until then', async () => {

@@ -1,4 +1,5 @@
 // Operations for accounts, their tiers and their keys.
+import { setImmediate as yieldToOthers } from 'node:timers/promises';
 import { z } from 'zod';
 import {
   accountJson,
@@ -11,9 +12,10 @@ import {
 import { createKey, replaceKey } from '../../accounts/access.ts';
 import { PERMISSIONS } from '../../canonical/request.ts';
 import type { Config } from '../../config/config.ts';
-import type { KeyPlace } from '../../store/store.ts';
+import { KEY_STATES, LIST_ORDERS, type KeyQuery } from '../../store/admin/key-records.ts';
+import type { Key as StoredKey, KeyPlace } from '../../store/store.ts';
 import { operation, type AdminParts, type Operation } from '../operation.ts';
-import { count, decodeCursor, id, pageOfRows, type Order } from './paging.ts';
+import { count, decodeCursor, encodeCursor, id, pageOfRows, type Order } from './paging.ts';
 import { Problem } from '../reply.ts';
 import {
   Account,
@@ -31,18 +33,35 @@ import {
   Tier,
 } from '../schemas.ts';
 
+/** Keys that a search looks at in one turn of the event loop: SQLite reads them in some 10 ms. */
+const STEP = 5000;
+/** Keys that a search looks at for one page. */
+const MOST_LOOKED = 100_000;
+
+const order = z
+  .enum(LIST_ORDERS)
+  .default('oldest')
+  .meta({ description: 'By the time of their creation (default: oldest, the oldest first)' });
+const q = z
+  .string()
+  .max(256)
+  .regex(/^\P{Cc}*$/u, 'has control characters')
+  .transform((text) => (text.trim() === '' ? undefined : text.trim()))
+  .optional();
+
+/** A cursor of one order is none of the other. */
 const accountPlace = z.tuple([count]);
-const BY_NUMBER: Order<{ id: number }, typeof accountPlace> = {
-  list: 'accounts',
+const byNumber = (order: string): Order<{ id: number }, typeof accountPlace> => ({
+  list: order === 'oldest' ? 'accounts' : 'newest accounts',
   place: accountPlace,
   placeOf: (account) => [account.id],
-};
+});
 const keyPlace = z.tuple([count, id]);
-const BY_AGE: Order<KeyPlace, typeof keyPlace> = {
-  list: 'keys',
+const byAge = (order: string): Order<KeyPlace, typeof keyPlace> => ({
+  list: order === 'oldest' ? 'keys' : 'newest keys',
   place: keyPlace,
   placeOf: (key) => [key.createdAt, key.id],
-};
+});
 
 const accountParams = z.object({ account: anyName });
 const keyParams = z.object({ id: anyName });
@@ -53,18 +72,26 @@ const accounts: readonly Operation[] = [
     method: 'GET',
     path: '/accounts',
     tag: 'accounts',
-    summary: 'Accounts, the oldest first',
-    query: z.strictObject(PAGE),
+    summary: 'Accounts',
+    query: z.strictObject({ ...PAGE, order, q: q.meta({ description: 'A part of the name' }) }),
     reply: page(Account),
-    async run({ query }, { store }) {
-      const [after] = decodeCursor(BY_NUMBER, query.cursor) ?? [];
-      const { items, next } = pageOfRows(
-        await store.listAccounts(after, query.limit + 1),
-        query.limit,
-        BY_NUMBER,
-      );
+    async run({ query: { limit, cursor, order, q: find } }, { store }) {
+      const [after] = decodeCursor(byNumber(order), cursor) ?? [];
+      const listed = await store.listAccounts({ order, find, after, most: limit + 1 });
+      const { items, next } = pageOfRows(listed, limit, byNumber(order));
       return { data: items.map(accountJson), next };
     },
+  }),
+  operation({
+    id: 'readAccount',
+    method: 'GET',
+    path: '/accounts/{account}',
+    tag: 'accounts',
+    summary: 'One account',
+    params: accountParams,
+    reply: Account,
+    problems: [404],
+    run: async ({ params: { account } }, { store }) => accountJson(await accountNamed(account, store)),
   }),
   operation({
     id: 'changeAccount',
@@ -88,9 +115,7 @@ const accounts: readonly Operation[] = [
         name = to;
       }
       if (tier !== undefined && (await store.assignTier(name, tier)) === undefined) throw unknownAccount();
-      const changed = (await store.listAccounts()).find((account) => account.name === name);
-      if (changed === undefined) throw unknownAccount();
-      return accountJson(changed);
+      return accountJson(await accountNamed(name, store));
     },
   }),
   operation({
@@ -105,11 +130,11 @@ const accounts: readonly Operation[] = [
     async run({ params: { account: name } }, { store }) {
       const account = await store.findAccount(name);
       if (account === undefined) throw unknownAccount();
-      const keys = await store.listKeys(name);
+      const keys = await store.countKeys(account.id);
       const { requests } = await store.totals(account.id, 0);
       const removed = await store.removeAccount(name);
       if (removed === undefined) throw unknownAccount();
-      return { account: removed.name, keys: keys.length, requests };
+      return { account: removed.name, keys, requests };
     },
   }),
   operation({
@@ -129,19 +154,43 @@ const keys: readonly Operation[] = [
     method: 'GET',
     path: '/keys',
     tag: 'keys',
-    summary: 'Keys without their plaintext, the oldest first, with revoked and expired ones',
-    query: z.strictObject({ ...PAGE, account: anyName.optional() }),
+    summary: 'Keys without their plaintext',
+    query: z.strictObject({
+      ...PAGE,
+      order,
+      account: anyName.optional(),
+      state: z
+        .enum(KEY_STATES)
+        .default('all')
+        .meta({ description: 'ended: revoked or expired; default: all' }),
+      q: q.meta({ description: 'A part of the name, of the prefix, of the ID or of the account' }),
+    }),
     reply: page(Key),
     problems: [404],
-    async run({ query }, { store }) {
-      const { account } = query;
-      if (account !== undefined && (await store.findAccount(account)) === undefined) throw unknownAccount();
-      const after = decodeCursor(BY_AGE, query.cursor);
-      const place = after && { createdAt: after[0], id: after[1] };
-      const listed = await store.listKeysAfter(place, query.limit + 1, account);
-      const { items, next } = pageOfRows(listed, query.limit, BY_AGE);
-      return { data: items.map(listedKeyJson), next };
+    async run({ query }, { store, clock }) {
+      const { account: name, order, limit, state, q: find } = query;
+      const account = name === undefined ? undefined : await store.findAccount(name);
+      if (name !== undefined && account === undefined) throw unknownAccount();
+      const cursor = decodeCursor(byAge(order), query.cursor);
+      const after = cursor && { createdAt: cursor[0], id: cursor[1] };
+      const asked = { order, accountId: account?.id, after, state, find, now: clock.now(), most: limit + 1 };
+      const { listed, last } =
+        find === undefined ? { listed: await store.pageOfKeys(asked) } : await findKeys(asked, store);
+      const { items, next } = pageOfRows(listed, limit, byAge(order));
+      const rest = last && encodeCursor(byAge(order), [last.createdAt, last.id]);
+      return { data: items.map(listedKeyJson), next: next ?? rest ?? null };
     },
+  }),
+  operation({
+    id: 'readKey',
+    method: 'GET',
+    path: '/keys/{id}',
+    tag: 'keys',
+    summary: 'One key, without its plaintext',
+    params: keyParams,
+    reply: Key,
+    problems: [404],
+    run: async ({ params: { id } }, { store }) => listedKeyJson(await keyOf(id, store)),
   }),
   operation({
     id: 'createKey',
@@ -193,7 +242,7 @@ const keys: readonly Operation[] = [
     async run({ params: { id }, body }, parts) {
       const replaced = await replaceKey(parts, id, body.grace_seconds * 1000);
       if (replaced !== undefined) return replacedKeyJson(replaced);
-      await checkKey(id, parts);
+      await keyOf(id, parts.store);
       throw new Problem(409, 'key_not_valid', 'the key is revoked or expired; create a new one');
     },
   }),
@@ -224,8 +273,34 @@ function unknownKey(): Problem {
   return new Problem(404, 'unknown_key', 'no key has this ID');
 }
 
-async function checkKey(id: string, { store }: AdminParts): Promise<void> {
-  if ((await store.listKeys()).every((key) => key.id !== id)) throw unknownKey();
+type Store = AdminParts['store'];
+
+/** Looks at keys in steps; other requests are answered between two of them. `last`: where it stopped before the end. */
+async function findKeys(query: KeyQuery, store: Store): Promise<{ listed: StoredKey[]; last?: KeyPlace }> {
+  const listed: StoredKey[] = [];
+  let { after } = query;
+  for (let looked = 0; looked < MOST_LOOKED; looked += STEP) {
+    const last = await store.passKeys({ ...query, after }, STEP);
+    listed.push(...(await store.pageOfKeys({ ...query, after, last, most: query.most - listed.length })));
+    if (last === undefined || listed.length >= query.most) return { listed };
+    after = last;
+    await yieldToOthers();
+  }
+  return { listed, ...(after && { last: after }) };
+}
+
+/** Rejects with Problem 404. */
+async function accountNamed(name: string, store: Store) {
+  const account = await store.findAccount(name);
+  if (account === undefined) throw unknownAccount();
+  return { ...account, keys: await store.countKeys(account.id) };
+}
+
+/** Rejects with Problem 404. */
+async function keyOf(id: string, store: Store) {
+  const key = await store.findKeyById(id);
+  if (key === undefined) throw unknownKey();
+  return key;
 }
 
 export function checkTier(tier: string, { tiers }: Config): void {

@@ -17,7 +17,7 @@ export async function limitShares(
   clock: Clock,
 ): Promise<Family> {
   const samples: [string, number][] = [];
-  for (const [index, { id, name, tier }] of (await store.listAccounts(0, MOST_ACCOUNTS)).entries()) {
+  for (const [index, { id, name, tier }] of (await store.listAccounts({ most: MOST_ACCOUNTS })).entries()) {
     const { limits } = tierNamed(tier, tiers);
     if (limits.length === 0) continue;
     if (index % STEP === STEP - 1) await yieldToOthers();

@@ -53,3 +53,36 @@ export interface NewKey {
   expiresAt: number | null;
   origin?: string;
 }
+
+/** Where a key stands in a list. */
+export type KeyPlace = Pick<Key, 'createdAt' | 'id'>;
+
+export const KEY_STATES = ['valid', 'ended', 'all'] as const;
+type KeyState = (typeof KEY_STATES)[number];
+export const LIST_ORDERS = ['newest', 'oldest'] as const;
+type ListOrder = (typeof LIST_ORDERS)[number];
+
+export interface KeyQuery {
+  state: KeyState;
+  order: ListOrder;
+  accountId?: number | undefined;
+  /** A part of the key's name, of its first characters, of its ID or of its account's name, in any case of the letters a to z. */
+  find?: string | undefined;
+  /** Keys behind this one, in that order. */
+  after?: KeyPlace | undefined;
+  /** The last key that is looked at. */
+  last?: KeyPlace | undefined;
+  /** Decides which keys have expired. */
+  now: number;
+  /** At most so many. */
+  most: number;
+}
+
+export interface AccountQuery {
+  order?: ListOrder;
+  /** A part of the name, as of keys. */
+  find?: string | undefined;
+  /** Accounts behind the one of this number, in that order. */
+  after?: number | undefined;
+  most?: number | undefined;
+}

@@ -2,19 +2,9 @@
 // made and changed. Found keys are cached until a change is announced, for a second where changes are not announced; an admission
 // finds out about a change in any case.
 import { type Clock, HOUR_MS } from '../../clock.ts';
-import {
-  BEFORE_ALL_KEYS,
-  existing,
-  IS_LEASE,
-  KEY,
-  KEY_OF_TOKEN,
-  keyValues,
-  toKey,
-  type KeyRow,
-} from '../rows.ts';
+import { existing, IS_LEASE, KEY, KEY_OF_TOKEN, keyValues, toKey, type KeyRow } from '../rows.ts';
 import {
   type Key,
-  type KeyPlace,
   type NewKey,
   type ReplacedKey,
   type ReplacementKey,
@@ -32,10 +22,6 @@ const BY_TOKEN = { name: 'find-key-of-token', urgent: true, text: OF_TOKEN };
 const BY_ID = { text: `${KEY} WHERE keys.id = $1` };
 const ALL = { text: `${KEY} ORDER BY keys.created_at, keys.number` };
 const OF_ACCOUNT = { text: `${KEY} WHERE accounts.name = $1 ORDER BY keys.created_at, keys.number` };
-const AFTER = {
-  text: `${KEY} WHERE (keys.created_at, keys.id) > ($1::bigint, $2) AND ($4::text IS NULL OR accounts.name = $4)
-    ORDER BY keys.created_at, keys.id LIMIT $3`,
-};
 /** Name, tier and time. */
 export const ADD_ACCOUNT = {
   text: `INSERT INTO accounts (name, tier, created_at) SELECT $1, $2, $3
@@ -99,12 +85,7 @@ export function createKeys(connection: Connection, changes: Changes, clock: Cloc
         ? await connection.read<KeyRow>(ALL)
         : await connection.read<KeyRow>(OF_ACCOUNT, account)
       ).map(toKey),
-    listKeysAfter: async (
-      { createdAt, id }: KeyPlace = BEFORE_ALL_KEYS,
-      most: number,
-      account?: string,
-    ): Promise<Key[]> =>
-      (await connection.read<KeyRow>(AFTER, createdAt, id, most, account ?? null)).map(toKey),
+    findKeyById: (id: string): Promise<Key | undefined> => byId(connection, id),
     async revokeKey(id: string, at: number): Promise<Key | undefined> {
       await connection.run(REVOKE, id, at);
       changes.changed();

@@ -1,6 +1,6 @@
 // Accounts: look-up, tier, name, and removal with everything that belongs to an account. The number of a removed account is never
 // used again: requests in progress still write under it, and sealed items name it.
-import { IS_LEASE, toAccount, type AccountRow } from '../rows.ts';
+import { toAccount, type AccountRow } from '../rows.ts';
 import type { Account } from '../store.ts';
 import type { Changes } from './changes.ts';
 import type { Connection } from './connection.ts';
@@ -12,14 +12,9 @@ const SCAN_STEP = 20_000;
 const ITEMS_STEP = 50;
 
 const FIND = { text: 'SELECT * FROM accounts WHERE name = $1' };
-const LIST = {
-  text: `SELECT accounts.*, (
-      SELECT count(*) FROM keys WHERE account_id = accounts.id
-        AND NOT (${IS_LEASE} AND (revoked_at IS NOT NULL OR expires_at <= extract(epoch FROM clock_timestamp()) * 1000))
-    ) AS keys
-    FROM accounts WHERE id > $1 ORDER BY id LIMIT $2`,
+const ASSIGN = {
+  text: 'UPDATE accounts SET tier = $2 WHERE name = $1 AND ($3::text IS NULL OR tier = $3) RETURNING *',
 };
-const ASSIGN = { text: 'UPDATE accounts SET tier = $2 WHERE name = $1 RETURNING *' };
 const RENAME = {
   text: `UPDATE accounts SET name = $2 WHERE name = $1
     AND NOT EXISTS (SELECT 1 FROM accounts WHERE name = $2 AND $2 <> $1) RETURNING *`,
@@ -51,13 +46,8 @@ export function createAccounts(connection: Connection, changes: Changes) {
 
   return {
     findAccount,
-    listAccounts: async (after = 0, most?: number) =>
-      (await connection.read<AccountRow & { keys: number }>(LIST, after, most ?? null)).map((row) => ({
-        ...toAccount(row),
-        keys: row.keys,
-      })),
-    async assignTier(account: string, tier: string): Promise<Account | undefined> {
-      const { rows } = await connection.run<AccountRow>(ASSIGN, account, tier);
+    async assignTier(account: string, tier: string, from?: string): Promise<Account | undefined> {
+      const { rows } = await connection.run<AccountRow>(ASSIGN, account, tier, from ?? null);
       changes.changed();
       return optional(rows);
     },

@@ -2,6 +2,7 @@
 // prefix of this list belongs to a newer gateway or to another program, and stays unchanged.
 import { randomBytes } from 'node:crypto';
 import { FIRST_BYTE_RANGES } from '../usage-sums.ts';
+import { KEY_ORDER } from '../admin/key-list.ts';
 import { StoreError } from '../store.ts';
 import type { Connection, Session } from './connection.ts';
 import { BRAKES, NOTICES, REFUSALS, WORK } from './holds/schema.ts';
@@ -283,6 +284,7 @@ export const MIGRATIONS: readonly Migration[] = [
   },
   { name: '0009-work', sql: WORK },
   { name: '0010-refusals', sql: REFUSALS },
+  { name: '0011-key-order', sql: KEY_ORDER },
 ];
 
 const TABLES = {

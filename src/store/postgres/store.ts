@@ -2,6 +2,7 @@
 // server's clock decides the hour, so that the clocks of the machines do not matter.
 import type { Clock } from '../../clock.ts';
 import type { Store, TargetHealth } from '../store.ts';
+import { createPages } from './admin/pages.ts';
 import { createAccounts, removeLeftData } from './accounts.ts';
 import { createAdmin } from './admin/admin.ts';
 import { loadedLater } from '../admin/sign-ins.ts';
@@ -66,6 +67,7 @@ function createStore(connection: Connection, { itemKey, createdAt }: Identity, c
     ...createNotices(connection),
     ...createKeys(connection, changes, clock),
     ...createAccounts(connection, changes),
+    ...createPages(connection),
     ...usage,
     ...createRequests(connection),
     async publishHealth(targets, recovered) {

@@ -1,18 +1,8 @@
 // What every request asks of the database: whose its key is, and whether the limit of its account's hour has room; and how keys are
 // made and changed. Found keys are cached until another process may have written (docs/decisions/0006).
-import {
-  BEFORE_ALL_KEYS,
-  existing,
-  IS_LEASE,
-  KEY,
-  KEY_OF_TOKEN,
-  keyValues,
-  toKey,
-  type KeyRow,
-} from '../rows.ts';
+import { existing, IS_LEASE, KEY, KEY_OF_TOKEN, keyValues, toKey, type KeyRow } from '../rows.ts';
 import type {
   Key,
-  KeyPlace,
   NewKey,
   ReplacedKey,
   ReplacementKey,
@@ -20,6 +10,7 @@ import type {
   AdmissionKey,
   KeyStore,
 } from '../store.ts';
+import { preparePages } from './admin/pages.ts';
 import type { Connection } from './connection.ts';
 import type { Db } from './driver.ts';
 import { HOUR_MS } from '../../clock.ts';
@@ -57,23 +48,23 @@ export function prepareKeys(db: Db) {
   const listKeysOf = db.prepare<[string], KeyRow>(
     `${KEY} WHERE accounts.name = ? ORDER BY keys.created_at, keys.rowid`,
   );
-  const listAfter = db.prepare<[KeyPlace & { account: string | null; most: number }], KeyRow>(
-    `${KEY} WHERE (keys.created_at, keys.id) > (@createdAt, @id) AND (@account IS NULL OR accounts.name = @account)
-     ORDER BY keys.created_at, keys.id LIMIT @most`,
-  );
   const prune = db.prepare<[before: number, most: number]>(
     `DELETE FROM keys WHERE id IN
        (SELECT id FROM keys WHERE ${IS_LEASE} AND coalesce(revoked_at, expires_at) < ? LIMIT ?)`,
   );
   const replace = prepareReplace(db, findById);
   const { find, forget } = prepareFind(db);
+  const pages = preparePages(db);
   return {
     findKey: find,
     forgetKeys: forget,
     listKeys: (account?: string): Key[] =>
       (account === undefined ? listKeys.all() : listKeysOf.all(account)).map(toKey),
-    listKeysAfter: ({ createdAt, id }: KeyPlace, most: number, account?: string): Key[] =>
-      listAfter.all({ createdAt, id, most, account: account ?? null }).map(toKey),
+    findKeyById(id: string): Key | undefined {
+      const row = findById.get(id);
+      return row === undefined ? undefined : toKey(row);
+    },
+    pages,
     // `immediate` takes the write lock at the start: a transaction that reads first would fail instead of waiting.
     createKey: (key: NewKey): Key => toKey(create.immediate(key)),
     revokeKey(id: string, at: number): Key | undefined {
@@ -103,7 +94,15 @@ export function prepareKeys(db: Db) {
 
 type Keys = Pick<
   KeyStore,
-  'findKey' | 'createKey' | 'listKeys' | 'listKeysAfter' | 'revokeKey' | 'replaceKey' | 'extendKey'
+  | 'findKey'
+  | 'createKey'
+  | 'listKeys'
+  | 'pageOfKeys'
+  | 'passKeys'
+  | 'findKeyById'
+  | 'revokeKey'
+  | 'replaceKey'
+  | 'extendKey'
 >;
 
 export function keysOf({
@@ -114,8 +113,9 @@ export function keysOf({
     findKey: (hash) => runNow((sql) => sql.findKey(hash)),
     createKey: (key) => run((sql) => sql.createKey(key)),
     listKeys: (account) => run((sql) => sql.listKeys(account)),
-    listKeysAfter: (place = BEFORE_ALL_KEYS, most, account) =>
-      run((sql) => sql.listKeysAfter(place, most, account)),
+    pageOfKeys: (query) => run(({ pages }) => pages.keys(query)),
+    passKeys: (query, count) => run(({ pages }) => pages.passed(query, count)),
+    findKeyById: (id) => run((sql) => sql.findKeyById(id)),
     revokeKey: (id, at) => run((sql) => sql.revokeKey(id, at)),
     replaceKey: (id, by, until) => run((sql) => sql.replaceKey(id, by, until)),
     extendKey: (id, expiresAt) => run((sql) => sql.extendKey(id, expiresAt)),

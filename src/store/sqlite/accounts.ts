@@ -1,7 +1,7 @@
 // Accounts: look-up, tier, name, and removal with everything that belongs to an account. The number of a removed account is never
 // used again: requests in progress still write under it, and sealed items name it.
 import { DAY_MS } from '../../clock.ts';
-import { IS_LEASE, toAccount, type AccountRow } from '../rows.ts';
+import { toAccount, type AccountRow } from '../rows.ts';
 import type { Account } from '../store.ts';
 import { inSteps } from './background.ts';
 import type { Connection } from './connection.ts';
@@ -22,15 +22,8 @@ interface Span {
  *  the commit that follows fails (a full disk). */
 export function prepareAccounts(db: Db, forgetKeys: () => void, removeLimitsOf: (id: number) => void) {
   const find = db.prepare<[string], AccountRow>('SELECT * FROM accounts WHERE name = ?');
-  const list = db.prepare<[now: number, after: number, most: number], AccountRow & { keys: number }>(
-    `SELECT accounts.*, (
-       SELECT count(*) FROM keys WHERE account_id = accounts.id
-         AND NOT (${IS_LEASE} AND (revoked_at IS NOT NULL OR expires_at <= ?))
-     ) AS keys
-     FROM accounts WHERE id > ? ORDER BY id LIMIT ?`,
-  );
-  const assign = db.prepare<[tier: string, account: string], AccountRow>(
-    'UPDATE accounts SET tier = ? WHERE name = ? RETURNING *',
+  const assign = db.prepare<[{ tier: string; account: string; from: string | null }], AccountRow>(
+    'UPDATE accounts SET tier = @tier WHERE name = @account AND (@from IS NULL OR tier = @from) RETURNING *',
   );
   const setName = db.prepare<[to: string, account: string], AccountRow>(
     'UPDATE accounts SET name = ? WHERE name = ? RETURNING *',
@@ -41,11 +34,9 @@ export function prepareAccounts(db: Db, forgetKeys: () => void, removeLimitsOf: 
   });
   return {
     findAccount: (name: string): Account | undefined => optional(find.get(name)),
-    listAccounts: (now: number, after = 0, most = -1) =>
-      list.all(now, after, most).map((row) => ({ ...toAccount(row), keys: row.keys })),
-    assignTier(account: string, tier: string): Account | undefined {
+    assignTier(account: string, tier: string, from?: string): Account | undefined {
       forgetKeys();
-      return optional(assign.all(tier, account)[0]);
+      return optional(assign.all({ tier, account, from: from ?? null })[0]);
     },
     renameAccount(name: string, to: string) {
       forgetKeys();

@@ -1,5 +1,6 @@
 // The schema as a list of steps. New steps are appended; released steps never change. A database whose applied steps are
 // not a prefix of this list belongs to a newer gateway or to another program, and stays unchanged.
+import { KEY_ORDER } from '../admin/key-list.ts';
 import { StoreError } from '../store.ts';
 import type { Db } from './driver.ts';
 import { BRAKES, LIMITS, NOTICES, REFUSALS, WORK } from './holds/schema.ts';
@@ -348,6 +349,7 @@ export const MIGRATIONS: readonly Migration[] = [
   },
   { name: '0019-work', sql: WORK },
   { name: '0020-refusals', sql: REFUSALS },
+  { name: '0021-key-order', sql: KEY_ORDER },
 ];
 
 /** Brings the schema up to date. If several processes do so at once, the first applies the steps and the others find them. */

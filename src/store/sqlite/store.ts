@@ -57,8 +57,9 @@ export async function openSqlite(file: string, clock: Clock): Promise<Store> {
     pruneKeys: (before) => inSteps(connection, (sql, most) => sql.pruneKeys(before, most)),
 
     findAccount: (name) => run((sql) => sql.findAccount(name)),
-    listAccounts: (after, most) => run((sql) => sql.listAccounts(clock.now(), after, most)),
-    assignTier: (account, tier) => run((sql) => sql.assignTier(account, tier)),
+    listAccounts: (query) => run(({ pages }) => pages.accounts(query, clock.now())),
+    countKeys: (accountId) => run(({ pages }) => pages.countKeys(accountId, clock.now())),
+    assignTier: (account, tier, from) => run((sql) => sql.assignTier(account, tier, from)),
     renameAccount: (name, to) => run((sql) => sql.renameAccount(name, to)),
     removeAccount: (name) => removeAccount(connection, name),
 
