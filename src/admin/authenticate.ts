@@ -199,9 +199,12 @@ export function checkOrigin({ headers, method, path }: SiteExchange): void {
   const opensPage =
     method === 'GET' &&
     one(headers['sec-fetch-dest']) === 'document' &&
-    (isPage(path) || path === DEVICE_PAGE);
+    (isPage(path) || path === DEVICE_PAGE || path.startsWith(ROOT_OF_TICKETS));
   if (!opensPage || one(headers['sec-fetch-mode']) !== 'navigate') throw foreign();
 }
+
+/** A browser goes on from here to the page, with the code of a link. */
+export const ROOT_OF_TICKETS = '/admin/open/';
 
 /** Links to it stand in terminals; it acts only after the owner's click (sign-in/site.ts). */
 const DEVICE_PAGE = '/device';

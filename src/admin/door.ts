@@ -1,13 +1,13 @@
 // Whether the admin API and its page are on. Their code is loaded by the first request or link, so that a gateway that does not use
 // them starts faster.
 import type { Site } from '../gateway/exchange.ts';
-import type { Admin, AdminOptions } from './site.ts';
+import type { Admin, AdminOptions, NewLink } from './site.ts';
 
 export interface AdminDoor extends Site {
   /** Turns the API and the page on. */
   turnOn(): void;
-  /** Turns the API and the page on, and makes a one-time link: a path with a fragment, which browsers do not send. */
-  createLink(): Promise<{ path: string; expires_in_seconds: number }>;
+  /** Turns the API and the page on, and makes a one-time link. */
+  createLink(): Promise<NewLink>;
   /** To be called when the configuration was read again. If it turns the API off, open streams and sessions end. undefined: no change. */
   configChanged(): 'turnOn' | 'turnOff' | undefined;
   /** Ends the event streams, also those that are opened later. Everything else is answered. */

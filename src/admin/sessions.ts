@@ -15,6 +15,8 @@ const MOST_MEMBERS = 1024;
 const MOST_OF_KEY = 8;
 /** Base62 characters: 256 bits. The prefixes make the log redact them. */
 const SECRET_LENGTH = 43;
+/** 131 bits: it is in an address that people may see. */
+const TICKET_LENGTH = 22;
 const LINK_PREFIX = 'sk-gwl-';
 const SESSION_PREFIX = 'sk-gws-';
 
@@ -43,8 +45,10 @@ interface Stored {
 
 /** All methods are asynchronous, because workers ask the process that started them. */
 export interface Sessions {
-  /** The code of a new link. */
-  createLink(): Promise<{ code: string; expiresInMs: number }>;
+  /** The code of a new link, and a ticket for another one. */
+  createLink(): Promise<{ code: string; ticket: string; expiresInMs: number }>;
+  /** The code of a new link for a ticket, which is used up. undefined: the ticket is wrong, used or expired. */
+  takeTicket(ticket: string): Promise<string | undefined>;
   /** A link opens one session. undefined: the link is wrong, used or expired. */
   open(code: string): Promise<OpenedSession | undefined>;
   /** A session of the member whose key has this hash. */
@@ -59,6 +63,7 @@ export interface Sessions {
 export function createSessions({ clock, ids }: { clock: Clock; ids: Ids }): Sessions {
   /** Hash -> end, as a time of the monotonic clock. */
   const links = new Map<string, number>();
+  const tickets = new Map<string, number>();
   const owners = new Map<string, Stored>();
   const members = new Map<string, Stored>();
   const csrfKey = randomBytes(32);
@@ -82,19 +87,29 @@ export function createSessions({ clock, ids }: { clock: Clock; ids: Ids }): Sess
 
   const mapOf = (hash: string): Map<string, Stored> => (members.has(hash) ? members : owners);
 
+  function made(secrets: Map<string, number>, secret: string): string {
+    addBounded(secrets, MOST_LINKS, [hashKey(secret), clock.monotonic() + LINK_MS]);
+    return secret;
+  }
+
+  /** Whether the secret was valid until now. */
+  function takes(secrets: Map<string, number>, secret: string): boolean {
+    const hash = hashKey(secret);
+    const until = secrets.get(hash) ?? 0;
+    secrets.delete(hash);
+    return until > clock.monotonic();
+  }
+
+  const newLink = (): string => made(links, LINK_PREFIX + ids.random(SECRET_LENGTH));
+
   return {
-    async createLink() {
-      const code = LINK_PREFIX + ids.random(SECRET_LENGTH);
-      addBounded(links, MOST_LINKS, [hashKey(code), clock.monotonic() + LINK_MS]);
-      return { code, expiresInMs: LINK_MS };
-    },
-    async open(code) {
-      const link = hashKey(code);
-      const until = links.get(link);
-      links.delete(link);
-      if (until === undefined || until <= clock.monotonic()) return undefined;
-      return add(owners, MOST_SESSIONS);
-    },
+    createLink: async () => ({
+      code: newLink(),
+      ticket: made(tickets, ids.random(TICKET_LENGTH)),
+      expiresInMs: LINK_MS,
+    }),
+    takeTicket: async (ticket) => (takes(tickets, ticket) ? newLink() : undefined),
+    open: async (code) => (takes(links, code) ? add(owners, MOST_SESSIONS) : undefined),
     async openMember(keyHash) {
       const own = [...members].filter(([, stored]) => stored.keyHash === keyHash);
       for (const [hash] of own.slice(0, Math.max(0, own.length + 1 - MOST_OF_KEY))) members.delete(hash);

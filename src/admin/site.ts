@@ -10,7 +10,7 @@ import { createSignIn } from '../sign-in/sign-in.ts';
 import type { SignInStore } from '../store/admin/sign-ins.ts';
 import { StoreError, type ItemStore } from '../store/store.ts';
 import { readAssets, sendAsset, type Assets } from './assets.ts';
-import { createAuthenticator, type Caller, checkOrigin, isPage } from './authenticate.ts';
+import { createAuthenticator, type Caller, checkOrigin, isPage, ROOT_OF_TICKETS } from './authenticate.ts';
 import { createEvents, type LiveFeed } from './operations/events.ts';
 import { API, fullPath } from './operations/openapi.ts';
 import {
@@ -48,9 +48,18 @@ const described: readonly Operation[] = [...owners, ...memberOperations(owners),
 
 export const OPERATIONS: readonly Operation[] = [...described, documentOperation(described)];
 
+/** Both are for one use. */
+export interface NewLink {
+  /** With the code in the fragment, which browsers do not send. */
+  path: string;
+  /** Leads a browser of the user to such a path. It may stand where other users see it. */
+  ticketPath: string;
+  expires_in_seconds: number;
+}
+
 export interface Admin {
   answer(exchange: SiteExchange): Promise<void>;
-  createLink(): Promise<{ path: string; expires_in_seconds: number }>;
+  createLink(): Promise<NewLink>;
   endStreams(): void;
 }
 
@@ -95,9 +104,10 @@ export function createAdmin({ live, log, ...options }: AdminOptions): Admin {
       }
     },
     async createLink() {
-      const { code, expiresInMs } = await sessions.createLink();
+      const { code, ticket, expiresInMs } = await sessions.createLink();
       await noted(site.parts, { actor: 'owner', address: LOCAL, action: 'createLink' }, 201);
-      return { path: `${ROOT}/#link=${code}`, expires_in_seconds: expiresInMs / 1000 };
+      const expires_in_seconds = expiresInMs / 1000;
+      return { path: `${ROOT}/#link=${code}`, ticketPath: ROOT_OF_TICKETS + ticket, expires_in_seconds };
     },
     endStreams: () => events.close(),
   };

@@ -190,12 +190,10 @@ function linkHandler({ admin, peers }: Parts, urls: readonly string[]): ControlH
     path: '/admin/link',
     async handle() {
       peers?.share('admin', 'on', true);
-      const { path, ...link } = await admin.createLink();
+      const { path, ticketPath, ...link } = await admin.createLink();
       const [base = ''] = urls;
-      return {
-        url: base.replace('//0.0.0.0:', '//127.0.0.1:').replace('//[::]:', '//[::1]:') + path,
-        ...link,
-      };
+      const reachable = base.replace('//0.0.0.0:', '//127.0.0.1:').replace('//[::]:', '//[::1]:');
+      return { url: reachable + path, open_url: reachable + ticketPath, ...link };
     },
   };
 }

@@ -83,6 +83,8 @@ export interface SiteExchange extends Exchange {
   readonly path: string;
   /** The client's address; '' if its connection is closed. */
   readonly remoteAddress: string;
+  /** The client's port and the gateway's own; undefined if its connection is closed. */
+  readonly ports: { remote: number; local: number } | undefined;
   /** As `Exchange.readBody`, with a lower limit in bytes. */
   readBody(most?: number): Buffer | Promise<Buffer>;
   /** As `readBody`, of a form. */

@@ -111,6 +111,11 @@ export class ClientRequest implements SiteExchange, OpenRequest {
     return this.#request.socket.remoteAddress ?? '';
   }
 
+  get ports(): { remote: number; local: number } | undefined {
+    const { remotePort: remote, localPort: local } = this.#request.socket;
+    return remote === undefined || local === undefined ? undefined : { remote, local };
+  }
+
   /** Its connection comes from this machine, and nothing shows that a proxy passes on what came from elsewhere. */
   get isLocal(): boolean {
     const { headers } = this;

@@ -42,7 +42,9 @@ function peersWith(live: Live): Peers {
     repeats: createRepeats(systemClock),
     sessions: {
       createLink: async () => sessions.createLink(),
+      takeTicket: async (ticket) => sessions.takeTicket(ticket),
       open: async (code) => sessions.open(code),
+      openMember: async (keyHash) => sessions.openMember(keyHash),
       find: async (cookie) => sessions.find(cookie),
       isOpen: async (cookie) => sessions.isOpen(cookie),
       close: async (cookie) => sessions.close(cookie),

@@ -63,7 +63,7 @@ export async function arrive(page: Page, place: string): Promise<void> {
   const [view = ''] = place.split('?');
   const name = view.startsWith('requests/') ? /^Request / : (HEADINGS[view] ?? '');
   await page.getByRole('heading', { level: 1, name, exact: true }).waitFor();
-  await page.locator('.loading').first().waitFor({ state: 'detached' });
+  await page.locator('.loading, [aria-busy="true"]').first().waitFor({ state: 'detached' });
 }
 
 const HOUR_MS = 3_600_000;

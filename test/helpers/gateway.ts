@@ -57,8 +57,8 @@ export interface TestGateway {
   file: string;
   /** The text of a file with these members beside the usual ones. */
   text(members: Record<string, unknown>): string;
-  /** The one-time link to the page of the admin API, as its owner gets it through the control socket. */
-  adminLink(): Promise<string>;
+  /** The one-time link to the page of the admin API, as its owner gets it through the control socket; or the address for a browser. */
+  adminLink(which?: 'open_url'): Promise<string>;
   stop(how?: 'retire'): Promise<void>;
 }
 
@@ -156,13 +156,14 @@ export async function startGateway({
       log.flush();
       return logged;
     },
-    async adminLink() {
+    async adminLink(which) {
       const handler = app.controlHandlers.find(({ path }) => path === '/admin/link');
       if (handler === undefined || !('handle' in handler)) throw new Error('there is no such handler');
-      const { url } = (await handler.handle({ query: new URLSearchParams(), body: undefined })) as {
+      const link = (await handler.handle({ query: new URLSearchParams(), body: undefined })) as {
         url: string;
+        open_url: string;
       };
-      return url;
+      return link[which ?? 'url'];
     },
     stop: (how) => (stopped ??= stop(how)),
   };

@@ -1,10 +1,11 @@
 // Operations for browser sessions, for the live events, and for the OpenAPI document of all operations.
 import { z } from 'zod';
 import { noted } from '../../accounts/admin.ts';
-import { cookieOf, cookieName, isBehindTls } from '../authenticate.ts';
+import { cookieOf, cookieName, isBehindTls, ROOT_OF_TICKETS } from '../authenticate.ts';
 import { openApiDocument } from './openapi.ts';
 import { ANSWERED, operation, type AdminParts, type Call, type Operation } from '../operation.ts';
-import { Problem } from '../reply.ts';
+import { Problem, safeHeaders } from '../reply.ts';
+import { isOtherUser } from './other-user.ts';
 import type { Key } from '../../store/store.ts';
 import { ClosedSession, MemberSessionRequest, Session, SessionRequest } from '../schemas.ts';
 import type { Session as OpenSession } from '../sessions.ts';
@@ -71,6 +72,29 @@ export const sessionOperations: readonly Operation[] = [
       await noted(parts, { actor: session.id, address, action: 'openMemberSession', detail }, 201);
       headers.push('set-cookie', cookieLine(exchange, cookie, parts));
       return sessionJson(session, key);
+    },
+  }),
+  operation({
+    id: 'openPage',
+    method: 'GET',
+    path: `${ROOT_OF_TICKETS}{ticket}`,
+    tag: 'session',
+    summary:
+      'For the browser that gateway dashboard --open starts: to the page, with the code of a one-time link',
+    public: true,
+    params: z.object({ ticket: z.string().max(64) }),
+    replyType: 'text/html',
+    reply: z.string(),
+    status: 303,
+    async run({ params }, { sessions }, { exchange }) {
+      const code = await sessions.takeTicket(params.ticket);
+      // Who is another user has read the ticket in the arguments of the browser; now it is used up.
+      const isForeign = code !== undefined && (await isOtherUser(exchange));
+      if (isForeign) throw new Problem(403, 'other_user', 'this address is for another user of this machine');
+      // The page says that the link is not valid, or goes on with its session.
+      const location = `/admin/#link=${code ?? 'used'}`;
+      exchange.sink.send(303, [...safeHeaders(), 'location', location, 'cache-control', 'no-store'], '');
+      return ANSWERED;
     },
   }),
   operation({

@@ -1,6 +1,7 @@
 // Calls of the admin API, and what it sends, in the types of its own schemas. The session is the cookie, which scripts cannot
 // read; writes carry the session's second value.
 import type { z } from 'zod';
+import { percentDecoded } from '../../percent.ts';
 import type { LiveFrame, NewRequests } from '../../observe/live.ts';
 import type { RequestJson } from '../../accounts/request-json.ts';
 import type * as schemas from '../schemas.ts';
@@ -62,7 +63,7 @@ export function whenSessionIsOver(listener: (error: ApiError) => void): void {
   onSessionOver = listener;
 }
 
-async function send<Value>(path: string, init: RequestInit = {}): Promise<Value> {
+async function send<Value>(path: string, init: RequestInit = {}, isQuiet = false): Promise<Value> {
   let response: Response;
   try {
     response = await fetch(path, { ...init, credentials: 'same-origin' });
@@ -73,7 +74,7 @@ async function send<Value>(path: string, init: RequestInit = {}): Promise<Value>
   const body = (await response.json().catch(() => ({}))) as unknown;
   if (response.ok) return body as Value;
   const problem = new ApiError(response.status, body as Partial<Problem>);
-  if (response.status === 401) onSessionOver(problem);
+  if (response.status === 401 && !isQuiet) onSessionOver(problem);
   throw problem;
 }
 
@@ -100,23 +101,32 @@ function withBody(body: object | undefined, headers: Record<string, string>): Re
   return { headers: { ...headers, 'content-type': 'application/json' }, body: JSON.stringify(body) };
 }
 
-/** The code of a one-time link; it leaves the address bar and the history before anything else happens. */
-export function takeLink(): string | undefined {
+/** The code of a one-time link; it leaves the address bar and the history before anything else happens. `before`: the fragment of the
+ *  place that the link took, which is there again. */
+export function takeLink(before = ''): string | undefined {
   if (!location.hash.startsWith(LINK)) return undefined;
-  const code = decodeURIComponent(location.hash.slice(LINK.length));
-  history.replaceState(null, '', location.pathname);
+  const code = percentDecoded(location.hash.slice(LINK.length));
+  history.replaceState(null, '', location.pathname + (before.startsWith(LINK) ? '' : before));
   return code;
 }
 
 /** Makes a session of the link, or finds the one of the cookie. A link that is not valid does not end a session. */
 export async function openSession(link: string | undefined): Promise<Session> {
-  const opened =
-    link === undefined
-      ? send<Session>(SESSION)
-      : send<Session>(SESSION, { method: 'POST', ...withBody({ link }, {}) });
-  const session = await opened;
+  const session = link === undefined ? await send<Session>(SESSION) : await sessionOfLink(link);
   csrf = session.csrf;
   return session;
+}
+
+/** Whoever has a session needs no link that is valid. */
+async function sessionOfLink(link: string): Promise<Session> {
+  try {
+    return await send<Session>(SESSION, { method: 'POST', ...withBody({ link }, {}) }, true);
+  } catch (error) {
+    if (!(error instanceof ApiError) || error.status !== 401) throw error;
+    return await send<Session>(SESSION, {}, true).catch(() => {
+      throw error;
+    });
+  }
 }
 
 export async function closeSession(): Promise<void> {

@@ -5,7 +5,7 @@ import { html } from './html.ts';
 import { useLive, useLiveStream } from './live.ts';
 import { Failure } from './parts/load.ts';
 import { ThemeSwitch } from './parts/theme.ts';
-import { hrefOf, readPlace, type ViewProps } from './route.ts';
+import { hrefOf, hrefOfView, readPlace, rememberPlace, type ViewProps } from './route.ts';
 import { ConnectView } from './views/connect.ts';
 import { KeysView } from './views/keys.ts';
 import { ModelsView } from './views/models.ts';
@@ -41,8 +41,8 @@ export function App(): VNode {
     const open = (link: string | undefined): void => {
       openSession(link).then(() => setSession({ state: 'open' }), fail);
     };
-    const onHash = (): void => {
-      const link = takeLink();
+    const onHash = ({ oldURL }: HashChangeEvent): void => {
+      const link = takeLink(new URL(oldURL).hash);
       if (link !== undefined) open(link);
     };
     whenSessionIsOver(fail);
@@ -81,6 +81,7 @@ function Frame({ onLeave }: { onLeave: () => void }): VNode {
   const main = useRef<HTMLElement>(null);
   const isFirst = useRef(true);
   const page = `${view}/${place.item ?? ''}`;
+  rememberPlace(place);
 
   useEffect(() => {
     document.title = `${title} – Gateway`;
@@ -120,20 +121,18 @@ function Views({ view, title }: { view: string; title: string }): VNode {
   useEffect(() => setOpen(false), [view]);
   useEffect(() => {
     if (!isOpen) return undefined;
-    const close = (event: Event): void => {
-      const isKey = event instanceof KeyboardEvent;
-      if (isKey ? event.key !== 'Escape' : nav.current?.contains(event.target as Node) === true) return;
-      setOpen(false);
-      if (isKey) nav.current?.querySelector('button')?.focus();
+    const onClick = ({ target }: Event): void => {
+      if (nav.current?.contains(target as Node) !== true) setOpen(false);
     };
-    addEventListener('keydown', close);
-    addEventListener('click', close);
-    return () => {
-      removeEventListener('keydown', close);
-      removeEventListener('click', close);
-    };
+    addEventListener('click', onClick);
+    return () => removeEventListener('click', onClick);
   }, [isOpen]);
-  return html`<nav ref=${nav} aria-label="Views">
+  const onKey = ({ key }: KeyboardEvent): void => {
+    if (key !== 'Escape') return;
+    setOpen(false);
+    nav.current?.querySelector('button')?.focus();
+  };
+  return html`<nav ref=${nav} aria-label="Views" onKeyDown=${onKey}>
     <button
       type="button"
       class="views-button"
@@ -147,7 +146,9 @@ function Views({ view, title }: { view: string; title: string }): VNode {
       ${VIEWS.map(
         (item) =>
           html`<li>
-            <a href=${hrefOf(item.view)} aria-current=${item.view === view ? 'page' : undefined}
+            <a
+              href=${item.view === view ? hrefOf(view) : hrefOfView(item.view)}
+              aria-current=${item.view === view ? 'page' : undefined}
               >${item.title}</a
             >
           </li>`,

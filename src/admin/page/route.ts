@@ -28,6 +28,25 @@ export function readPlace(hash: string): Place {
   };
 }
 
+/** Views of the same requests: what one of them is limited to stays when another one is chosen. */
+const OF_REQUESTS = ['usage', 'requests', 'conversations'];
+const COMMON = ['since', 'until', 'account'];
+const queries = new Map<string, Query>();
+let common: Query = {};
+
+/** To be called with each place that is shown. */
+export function rememberPlace({ view, item, query }: Place): void {
+  if (item !== undefined || !OF_REQUESTS.includes(view)) return;
+  const { cursor: _, ...own } = query;
+  queries.set(view, own);
+  common = Object.fromEntries(COMMON.map((name) => [name, query[name]]));
+}
+
+/** The view as it was left, of the window and the account that are looked at now. */
+export function hrefOfView(view: string): string {
+  return OF_REQUESTS.includes(view) ? hrefOf(view, { ...queries.get(view), ...common }) : hrefOf(view);
+}
+
 /** Members without a value are left out. */
 export function hrefOf(view: string, query: Query = {}, item?: string): string {
   const given = Object.entries(query).filter(

@@ -1,5 +1,5 @@
 // `gateway dashboard` with real processes: what it prints where, the gateway that it starts, and `--open` without a browser.
-import { chmodSync, writeFileSync } from 'node:fs';
+import { chmodSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
 import { call } from '../../admin/support.ts';
@@ -9,11 +9,11 @@ import { temporaryDirectory } from '../harness.ts';
 
 const LINK = /^http:\/\/127\.0\.0\.1:\d+\/admin\/#link=sk-gwl-\w{43}\n$/;
 
-/** Where a link is opened, as on a machine without a browser. */
-async function configured(): Promise<Home> {
+/** Where a link is opened, as on a machine without a browser, or with this one. */
+async function configured(program = 'exit 3'): Promise<Home> {
   const programs = temporaryDirectory();
   const opener = join(programs, 'xdg-open');
-  writeFileSync(opener, '#!/bin/sh\nexit 3\n');
+  writeFileSync(opener, `#!/bin/sh\n${program}\n`);
   chmodSync(opener, 0o755);
   const at = home({ PATH: `${programs}:${process.env['PATH'] ?? ''}` });
   at.configure({
@@ -57,6 +57,31 @@ it('starts a gateway if none runs, and prints the link alone on stdout; the next
   }
   expect((await at.command('stop')).code).toBe(0);
 });
+
+it.skipIf(process.platform !== 'linux')(
+  'gives the browser an address of the gateway that works once, in place of the link or of a file',
+  async () => {
+    const seen = join(temporaryDirectory(), 'arguments');
+    const at = await configured(`echo "$@" > ${seen}`);
+    const { code, stdout, stderr } = await at.run('dashboard', '--open');
+    expect([code, stdout, stderr]).toEqual([
+      0,
+      expect.stringMatching(LINK),
+      expect.not.stringContaining('no browser'),
+    ]);
+    const address = readFileSync(seen, 'utf8').trim();
+    expect(address).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/admin\/open\/\w{22}$/);
+    const [first, second] = [await opened(address), await opened(address)];
+    expect(second).toBe(`${new URL(address).origin}/admin/#link=used`);
+    expect([await sign(first), await sign(first), await sign(stdout)]).toEqual([201, 401, 201]);
+  },
+);
+
+/** Where a browser goes on to. */
+async function opened(address: string): Promise<string> {
+  const { headers } = await fetch(address, { redirect: 'manual' });
+  return new URL(headers.get('location') ?? '', address).href;
+}
 
 it('starts one with --json, too, and prints the link as JSON alone', async () => {
   const at = await configured();

@@ -1,9 +1,5 @@
 // `gateway dashboard`: a one-time link to the page of the running gateway, or of one that it starts. Whoever can open the control
 // socket is the owner, and needs no password.
-import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { pathToFileURL } from 'node:url';
 import type { Command } from 'commander';
 import type { Config } from '../../../config/config.ts';
 import type { RunningGateway } from '../../../control/client.ts';
@@ -20,6 +16,8 @@ interface Options {
 
 interface Link {
   url: string;
+  /** For the browser, which goes on from there to another link. */
+  open_url: string;
   expires_in_seconds: number;
 }
 
@@ -41,13 +39,14 @@ async function dashboardCommand(options: Options, command: Command, context: Con
   await sayRead(context, config, { database: true });
   const gateway = await findOrStart(config, command, context);
   const { call } = await import('../../../control/client.ts');
-  const link = (await call(gateway, 'POST', '/admin/link')) as Link;
+  const { open_url: address, ...link } = (await call(gateway, 'POST', '/admin/link')) as Link;
   if (options.json) printJson(context, link);
   else {
     printLines(context.stdout, [link.url]);
     say(context.stderr, `the link works once, for ${link.expires_in_seconds} seconds`);
   }
-  if (options.open) await openInBrowser(link.url, context);
+  if (options.open && !(await opened(address, context.env)))
+    say(context.stderr, 'no browser could be opened; open the link yourself');
 }
 
 async function findOrStart(config: Config, command: Command, context: Context): Promise<RunningGateway> {
@@ -60,42 +59,27 @@ async function findOrStart(config: Config, command: Command, context: Context): 
   return newestGateway(config, context);
 }
 
-/** A browser that runs already has read the file by then. */
-const READ_MS = 5000;
-
-/** The link is in a file that only this user can read: every user of the machine can read the arguments of a program. */
-async function openInBrowser(url: string, { stderr, env }: Context): Promise<void> {
-  const folder = mkdtempSync(join(tmpdir(), 'gateway-'));
-  try {
-    chmodSync(folder, 0o700);
-    const file = join(folder, 'dashboard.html');
-    const page = `<!doctype html><meta charset="utf-8"><title>Gateway</title><meta http-equiv="refresh" content="0; url=${url}">`;
-    writeFileSync(file, page, { mode: 0o600 });
-    if (!(await opened(pathToFileURL(file).href, env)))
-      say(stderr, 'no browser could be opened; open the link yourself');
-  } finally {
-    rmSync(folder, { recursive: true, force: true });
-  }
-}
-
 const OPENERS: Readonly<Partial<Record<NodeJS.Platform, readonly [string, ...string[]]>>> = {
   darwin: ['open'],
   win32: ['rundll32', 'url.dll,FileProtocolHandler'],
 };
 
-/** false: there is no such program, or it fails, as where no browser is installed. Waits until the browser has read the file. */
+/** An opener that fails does so at once. */
+const FAILURE_MS = 5000;
+
+/** false: there is no such program, or it fails, as where no browser is installed. Every user of the machine may read the address among
+ *  the arguments of the program: it works once, and for the own user alone. A file, which nobody else could read, is hidden from
+ *  browsers in a sandbox, as those of snap. */
 async function opened(url: string, env: Context['env']): Promise<boolean> {
   const { spawn } = await import('node:child_process');
   const [program, ...words] = OPENERS[process.platform] ?? ['xdg-open'];
   return new Promise((resolve) => {
     const child = spawn(program, [...words, url], { env, stdio: 'ignore', detached: true });
     child.on('error', () => resolve(false));
-    child.on('exit', (code) => {
-      if (code !== 0) resolve(false);
-    });
+    child.on('exit', (code) => resolve(code === 0));
     child.on('spawn', () => {
       child.unref();
-      setTimeout(() => resolve(true), READ_MS);
+      setTimeout(() => resolve(true), FAILURE_MS);
     });
   });
 }

@@ -115,6 +115,7 @@ async function createSupervisor(opening: Opening, count: number): Promise<Superv
         metrics: () => crowd.readMetrics(),
         ...repeatCalls(repeats, () => worker.exited),
         'session.createLink': () => state.sessions.createLink(),
+        'session.takeTicket': (ticket) => state.sessions.takeTicket(ticket as string),
         'session.open': (code) => state.sessions.open(code as string),
         'session.openMember': (hash) => state.sessions.openMember(hash as string),
         'session.find': (cookie) => state.sessions.find(cookie as string),

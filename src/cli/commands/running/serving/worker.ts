@@ -276,6 +276,7 @@ function createPeers(): { calls: Calls; of: (channel: Channel, hello: Hello) => 
       },
       sessions: {
         createLink: () => ask('session.createLink'),
+        takeTicket: (ticket) => ask('session.takeTicket', ticket),
         open: (code) => ask('session.open', code),
         openMember: (hash) => ask('session.openMember', hash),
         find: (cookie) => ask('session.find', cookie),
