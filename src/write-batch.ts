@@ -1,10 +1,11 @@
-// Writes to several sockets leave together, one or two turns of the event loop later: the first write wakes a sleeping peer, which is
+// Writes to several sockets leave together, at most one or two turns of the event loop later: the first write wakes a sleeping peer, which is
 // still awake for the next. A single write leaves at once.
 import type { Socket } from 'node:net';
 
 /** Milliseconds without a write, after which the next one counts as alone if the last one was. */
 const ALONE_MS = 0.25;
-/** A turn of the event loop that lasted longer than this was busy: its writes don't wait for another turn. */
+/** Writes wait no longer than this while the process works. A turn of the event loop that lasted longer was busy: its writes don't
+ *  wait for another turn. */
 const BUSY_TURN_MS = 1;
 
 /** The end of the answer, if the answer ends with this batch. */
@@ -34,8 +35,14 @@ export function endInWriteBatch(socket: Socket, end: (socket: Socket) => void): 
 }
 
 function leavesAlone(): boolean {
-  if (scheduled) return false;
   const now = performance.now();
+  if (scheduled) {
+    if (now - lastAt > BUSY_TURN_MS) {
+      lastAt = now;
+      leave();
+    }
+    return false;
+  }
   const isAlone = batchSize <= 1 && now - lastAt > ALONE_MS;
   lastAt = now;
   if (isAlone) {
@@ -54,9 +61,13 @@ function waitOneMoreTurn(): void {
 }
 
 function flush(): void {
+  scheduled = false;
+  leave();
+}
+
+function leave(): void {
   const sockets = corked;
   corked = new Map();
-  scheduled = false;
   batchSize = sockets.size + alone;
   alone = 0;
   for (const [socket, end] of sockets) {

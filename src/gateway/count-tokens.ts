@@ -1,5 +1,5 @@
 // How many tokens a request has: counted by the provider if it can, else estimated. A provider's error is never the answer.
-import { readBody } from '../providers/exchange.ts';
+import { readBody } from '../providers/reply-body.ts';
 import { GatewayError } from '../errors.ts';
 import type { TokenCount } from '../protocols/interface/endpoint.ts';
 import { protocolFor, type Target } from '../routing/catalog.ts';

@@ -1,21 +1,15 @@
 // The HTTP client for providers: a pool of connections per origin, connect time-out and way to it (its proxy, its certificates). It follows
 // no redirect, asks for no compression, and sends only the headers of the call.
-import { subscribe } from 'node:diagnostics_channel';
-import type { Socket } from 'node:net';
 import type { Dispatcher } from 'undici';
 import { FailureError } from '../errors.ts';
 import type { Cancellation } from '../cancellation.ts';
 import type { Clock } from '../clock.ts';
 import type { NetworkConfig } from '../config/config.ts';
-import { joinWriteBatch } from '../write-batch.ts';
 import type { Authorizer } from './authorizer.ts';
 import { closedBeforeReply, ProviderExchange, type ProviderCall, type ProviderReply } from './exchange.ts';
 import { type CreateAgent, ownAgents, usualAgents } from './network/agents.ts';
 import { readProxies } from './network/proxy.ts';
 import type { Environment } from '../environment.ts';
-
-// undici publishes the socket right before it writes a request to it.
-subscribe('undici:client:sendHeaders', (message) => joinWriteBatch((message as { socket: Socket }).socket));
 
 export interface ProviderClient {
   /**

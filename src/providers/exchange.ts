@@ -5,11 +5,11 @@ import type { Cancellation } from '../cancellation.ts';
 import type { Clock } from '../clock.ts';
 import type { NetworkConfig } from '../config/config.ts';
 import { FailureError, type ProviderFailure } from '../errors.ts';
-import { plural } from '../plural.ts';
 import type { FramingName } from '../protocols/interface/protocol.ts';
 import { connectionError, reusedConnectionClosed } from './connection.ts';
 import { framings } from './framings.ts';
 import { decodedBody, type BodyReader, type ReplyBody } from './reply-body.ts';
+import { TurnShare } from './turn-share.ts';
 
 /** Milliseconds. `firstByte` and `idle` hold for streams, `whole` for a reply that is not streamed. */
 interface Timeouts {
@@ -61,8 +61,11 @@ export class ProviderExchange implements Dispatcher.DispatchHandler, ProviderRep
   readonly #cancellation: Cancellation;
   readonly #resolve: (reply: ProviderReply) => void;
   readonly #reject: (error: Error) => void;
+  readonly #goOn = (): void => this.#giveHeld();
   readonly #onCancel = (): void => this.#break(this.#cancellation.reason ?? new Error('cancelled'), ABORTED);
   readonly #startedAt: number;
+  /** undefined: a whole reply is only collected. */
+  readonly #share: TurnShare | undefined;
   #controller: Dispatcher.DispatchController | undefined;
   #headers: RawHeaders = {};
   #body: ReplyBody = this;
@@ -99,6 +102,7 @@ export class ProviderExchange implements Dispatcher.DispatchHandler, ProviderRep
     this.#resolve = resolve;
     this.#reject = reject;
     this.#startedAt = clock.monotonic();
+    this.#share = call.stream ? new TurnShare() : undefined;
     cancellation.subscribe(this.#onCancel);
     this.#arm(call.stream ? call.timeout.firstByte : call.timeout.whole);
   }
@@ -136,7 +140,11 @@ export class ProviderExchange implements Dispatcher.DispatchHandler, ProviderRep
       return;
     }
     if (this.#reader === undefined || this.#paused || this.#held.length > 0) this.#hold(chunk);
-    else this.#reader.chunk(chunk);
+    else if (this.#share?.isLeft !== false) this.#give(chunk, this.#reader);
+    else {
+      this.#hold(chunk);
+      this.#share?.wait(this.#goOn);
+    }
   }
 
   onResponseEnd(): void {
@@ -218,7 +226,13 @@ export class ProviderExchange implements Dispatcher.DispatchHandler, ProviderRep
   #hold(chunk: Buffer): void {
     this.#held.push(chunk);
     this.#heldBytes += chunk.length;
-    if (this.#paused && this.#heldBytes >= HELD_BYTES) this.#controller?.pause();
+    if ((this.#paused || this.#share?.waits === true) && this.#heldBytes >= HELD_BYTES)
+      this.#controller?.pause();
+  }
+
+  #give(chunk: Buffer, reader: BodyReader): void {
+    this.#share?.take(chunk.length);
+    reader.chunk(chunk);
   }
 
   #tellAfterHeld(tell: () => void): void {
@@ -231,14 +245,18 @@ export class ProviderExchange implements Dispatcher.DispatchHandler, ProviderRep
   #giveHeld(): void {
     if (this.#giving || this.#paused || this.#reader === undefined) return;
     this.#giving = true;
-    while (!this.#paused && !this.#over && this.#released < 0) {
+    while (!this.#paused && !this.#over && this.#released < 0 && this.#share?.isLeft !== false) {
       const chunk = this.#held.shift();
       if (chunk === undefined) break;
       this.#heldBytes -= chunk.length;
-      this.#reader.chunk(chunk);
+      this.#give(chunk, this.#reader);
     }
     this.#giving = false;
     if (this.#paused || this.#released >= 0) return;
+    if (this.#held.length > 0 && !this.#over) {
+      this.#share?.wait(this.#goOn);
+      return;
+    }
     const tell = this.#heldBack;
     this.#heldBack = undefined;
     if (tell !== undefined) tell();
@@ -334,67 +352,4 @@ export function isWholeReply(reply: ProviderReply, streamAsked: boolean, framing
   const type = reply.header('content-type') ?? '';
   if (framings[framing].isStream(type)) return false;
   return !streamAsked || type.includes('json');
-}
-
-/**
- * Reads a whole reply of at most `limit` bytes; `tooLarge` is the message for a larger one. A body that breaks off is a FailureError,
- * thrown or rejected: it is never a short answer. A promise only if the body has not arrived as a whole: most small ones come with
- * their head.
- */
-export function readBody(body: ReplyBody, limit: number, tooLarge?: string): Buffer | Promise<Buffer> {
-  const whole = new WholeBody(body, limit, tooLarge);
-  body.start(whole);
-  return whole.result();
-}
-
-class WholeBody implements BodyReader {
-  readonly #body: ReplyBody;
-  readonly #limit: number;
-  readonly #tooLarge: string | undefined;
-  #chunks: Buffer[] = [];
-  #length = 0;
-  #bytes: Buffer | undefined;
-  #error: FailureError | undefined;
-  /** Of a promise that waits. */
-  #resolve: ((bytes: Buffer) => void) | undefined;
-  #reject: ((error: FailureError) => void) | undefined;
-
-  constructor(body: ReplyBody, limit: number, tooLarge: string | undefined) {
-    this.#body = body;
-    this.#limit = limit;
-    this.#tooLarge = tooLarge;
-  }
-
-  chunk(bytes: Buffer): void {
-    this.#length += bytes.length;
-    if (this.#length <= this.#limit) {
-      this.#chunks.push(bytes);
-      return;
-    }
-    this.#body.abort();
-    const message = this.#tooLarge ?? `the provider's answer is larger than ${plural(this.#limit, 'byte')}`;
-    this.fail({ kind: 'failed', message, reason: 'too_large' });
-  }
-
-  /** Without a declared end (as in HTTP/1.0), parsing the JSON shows whether it is complete. */
-  end(): void {
-    const chunks = this.#chunks;
-    const bytes = chunks.length === 1 && chunks[0] !== undefined ? chunks[0] : Buffer.concat(chunks);
-    this.#bytes = bytes;
-    this.#resolve?.(bytes);
-  }
-
-  fail(failure: ProviderFailure): void {
-    this.#error ??= new FailureError(failure);
-    this.#reject?.(this.#error);
-  }
-
-  result(): Buffer | Promise<Buffer> {
-    if (this.#error !== undefined) throw this.#error;
-    if (this.#bytes !== undefined) return this.#bytes;
-    return new Promise((resolve, reject) => {
-      this.#resolve = resolve;
-      this.#reject = reject;
-    });
-  }
 }

@@ -1,7 +1,8 @@
-// The body of a provider's reply as its reader gets it: in chunks, and decoded if it was compressed.
+// The body of a provider's reply as its reader gets it: in chunks, and decoded if it was compressed; and a whole one in memory.
 import { createBrotliDecompress, createGunzip, createInflate, createInflateRaw } from 'node:zlib';
 import type { Transform } from 'node:stream';
-import type { ProviderFailure } from '../errors.ts';
+import { FailureError, type ProviderFailure } from '../errors.ts';
+import { plural } from '../plural.ts';
 
 export interface BodyReader {
   chunk(bytes: Buffer): void;
@@ -129,3 +130,66 @@ const UNDECODABLE: ProviderFailure = {
   message: "the provider's answer could not be decoded as its content-encoding says",
   reason: 'encoding',
 };
+
+/**
+ * Reads a whole reply of at most `limit` bytes; `tooLarge` is the message for a larger one. A body that breaks off is a FailureError,
+ * thrown or rejected: it is never a short answer. A promise only if the body has not arrived as a whole: most small ones come with
+ * their head.
+ */
+export function readBody(body: ReplyBody, limit: number, tooLarge?: string): Buffer | Promise<Buffer> {
+  const whole = new WholeBody(body, limit, tooLarge);
+  body.start(whole);
+  return whole.result();
+}
+
+class WholeBody implements BodyReader {
+  readonly #body: ReplyBody;
+  readonly #limit: number;
+  readonly #tooLarge: string | undefined;
+  #chunks: Buffer[] = [];
+  #length = 0;
+  #bytes: Buffer | undefined;
+  #error: FailureError | undefined;
+  /** Of a promise that waits. */
+  #resolve: ((bytes: Buffer) => void) | undefined;
+  #reject: ((error: FailureError) => void) | undefined;
+
+  constructor(body: ReplyBody, limit: number, tooLarge: string | undefined) {
+    this.#body = body;
+    this.#limit = limit;
+    this.#tooLarge = tooLarge;
+  }
+
+  chunk(bytes: Buffer): void {
+    this.#length += bytes.length;
+    if (this.#length <= this.#limit) {
+      this.#chunks.push(bytes);
+      return;
+    }
+    this.#body.abort();
+    const message = this.#tooLarge ?? `the provider's answer is larger than ${plural(this.#limit, 'byte')}`;
+    this.fail({ kind: 'failed', message, reason: 'too_large' });
+  }
+
+  /** Without a declared end (as in HTTP/1.0), parsing the JSON shows whether it is complete. */
+  end(): void {
+    const chunks = this.#chunks;
+    const bytes = chunks.length === 1 && chunks[0] !== undefined ? chunks[0] : Buffer.concat(chunks);
+    this.#bytes = bytes;
+    this.#resolve?.(bytes);
+  }
+
+  fail(failure: ProviderFailure): void {
+    this.#error ??= new FailureError(failure);
+    this.#reject?.(this.#error);
+  }
+
+  result(): Buffer | Promise<Buffer> {
+    if (this.#error !== undefined) throw this.#error;
+    if (this.#bytes !== undefined) return this.#bytes;
+    return new Promise((resolve, reject) => {
+      this.#resolve = resolve;
+      this.#reject = reject;
+    });
+  }
+}

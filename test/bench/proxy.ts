@@ -1,5 +1,5 @@
-// What both references share: an undici pool whose replies are streamed to a node:http response, unread.
-import type { ServerResponse } from 'node:http';
+// What both references share: an undici pool whose replies are streamed to a node:http response, unread. And all of `bare`.
+import { createServer, type Server, type ServerResponse } from 'node:http';
 import type { Readable } from 'node:stream';
 import { Pool, type Dispatcher } from 'undici';
 
@@ -7,7 +7,18 @@ export function createPool(origin: string): Pool {
   return new Pool(origin, { connections: null, pipelining: 1, headersTimeout: 0, bodyTimeout: 0 });
 }
 
-export interface Forwarded {
+export function bareServer(origin: string): Server {
+  const pool = createPool(origin);
+  const server = createServer({ noDelay: true }, (request, response) => {
+    const headers = ['content-type', 'application/json'];
+    const length = request.headers['content-length'];
+    if (length !== undefined) headers.push('content-length', length);
+    forward(pool, { path: request.url ?? '/', headers, body: request }, response);
+  });
+  return server.on('close', () => void pool.destroy());
+}
+
+interface Forwarded {
   path: string;
   headers: string[];
   body: Readable | Buffer;

@@ -8,7 +8,8 @@ import { systemClock } from '../../src/clock.ts';
 import type { Authorizer } from '../../src/providers/authorizer.ts';
 import { startingProvider } from '../../src/providers/authorizer.ts';
 import { createProviderClient } from '../../src/providers/client.ts';
-import { readBody, type ProviderCall } from '../../src/providers/exchange.ts';
+import { type ProviderCall } from '../../src/providers/exchange.ts';
+import { readBody } from '../../src/providers/reply-body.ts';
 
 const server = createServer((request, response) => {
   response.end(`${request.url} ${request.headers.authorization ?? 'none'}`);

@@ -1,5 +1,5 @@
 // Commands ask providers with a client of their own: what lists of models and probes need of it.
-import { readBody } from '../../src/providers/exchange.ts';
+import { readBody } from '../../src/providers/reply-body.ts';
 import { gzipSync } from 'node:zlib';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer } from 'node:http';

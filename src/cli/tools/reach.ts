@@ -1,6 +1,6 @@
 // The gateway that a started tool uses: one of this user's that runs on the same database, else one in this process.
 // That one has a free port of its own: what ends with a tool must not be where other programs expect a gateway.
-import { readBody } from '../../providers/exchange.ts';
+import { readBody } from '../../providers/reply-body.ts';
 import type { GatewayRecorder } from '../../app/parts.ts';
 import type { Config } from '../../config/config.ts';
 import { cancelledAfter } from '../../cancellation.ts';

@@ -4,7 +4,8 @@ import { append, type JsonObject } from '../../canonical/json.ts';
 import { FailureError, type ProviderFailure } from '../../errors.ts';
 import type { TurnJoiner } from '../../protocols/interface/features.ts';
 import type { Frame } from '../../protocols/sse/splitter.ts';
-import { readBody, isWholeReply, type ProviderReply } from '../../providers/exchange.ts';
+import { isWholeReply, type ProviderReply } from '../../providers/exchange.ts';
+import { readBody } from '../../providers/reply-body.ts';
 import {
   openFrames,
   type FrameReader,

@@ -5,7 +5,7 @@ import type { ProviderConfig } from '../../config/config.ts';
 import { FailureError, GatewayError, type ProviderFailure } from '../../errors.ts';
 import type { Protocol } from '../../protocols/interface/protocol.ts';
 import type { ProviderClient } from '../../providers/client.ts';
-import { readBody } from '../../providers/exchange.ts';
+import { readBody } from '../../providers/reply-body.ts';
 import { ClientGone } from '../exchange.ts';
 import { headersFor } from './build-request.ts';
 import { redact } from '../../providers/redact.ts';

@@ -4,8 +4,8 @@ import type { Clock } from '../../clock.ts';
 import { FailureError } from '../../errors.ts';
 import { withoutKeys } from '../../ids.ts';
 import type { Protocol } from '../../protocols/interface/protocol.ts';
-import { readBody, type ProviderReply } from '../../providers/exchange.ts';
-import type { ReplyBody } from '../../providers/reply-body.ts';
+import { type ProviderReply } from '../../providers/exchange.ts';
+import { readBody, type ReplyBody } from '../../providers/reply-body.ts';
 import { failureOf } from './refused.ts';
 
 /** Much longer than any error that a person reads. */

@@ -2,7 +2,8 @@
 // continued.
 import { FailureError } from '../../errors.ts';
 import { faulty } from '../../failures.ts';
-import { type ProviderReply, type ProviderCall, readBody, isWholeReply } from '../../providers/exchange.ts';
+import { type ProviderReply, type ProviderCall, isWholeReply } from '../../providers/exchange.ts';
+import { readBody } from '../../providers/reply-body.ts';
 import { redact } from '../../providers/redact.ts';
 import type { Trace } from '../trace.ts';
 import type { Asking } from './asking.ts';

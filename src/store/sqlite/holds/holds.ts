@@ -277,13 +277,14 @@ interface Waiting<Item, Result> {
 }
 
 /** What is asked in one turn of the event loop is done at its end, in one transaction: settlements come while sockets are read, requests
- *  behind that. No promise resolves before the commit. */
+ *  together behind that (docs/decisions/0008). No promise resolves before the commit. */
 function createQueue(connection: HoldsConnection, holder: number): Pick<HoldEngine, 'hold' | 'settle'> {
   let settlements: Waiting<Settled, Standing[]>[] = [];
   let requests: Waiting<Asked, HoldCount>[] = [];
 
   async function flush(): Promise<void> {
     const [settling, holding] = [settlements, requests];
+    if (settling.length + holding.length === 0) return;
     [settlements, requests] = [[], []];
     try {
       const working = connection.runNow(({ holds }) =>
@@ -305,20 +306,16 @@ function createQueue(connection: HoldsConnection, holder: number): Pick<HoldEngi
     }
   }
 
-  function schedule(): void {
-    if (settlements.length + requests.length === 1) setImmediate(() => void flush());
-  }
-
   return {
     hold: (request, number, now) =>
       new Promise((resolve, reject) => {
-        requests.push({ item: { request, number, now }, resolve, reject });
-        schedule();
+        const length = requests.push({ item: { request, number, now }, resolve, reject });
+        if (length === 1) process.nextTick(() => void flush());
       }),
     settle: (settlement, now) =>
       new Promise((resolve, reject) => {
-        settlements.push({ item: { settlement, now }, resolve, reject });
-        schedule();
+        const length = settlements.push({ item: { settlement, now }, resolve, reject });
+        if (length === 1) setImmediate(() => void flush());
       }),
   };
 }
