@@ -29,6 +29,8 @@ const Head = z.object({
   made: text,
   gateway: text,
   command: texts,
+  /** The shape of another tape's request: its texts say nothing. */
+  shape: z.optional(z.literal(true)),
   /** What two requests may differ in and be the same. */
   ignore: z.optional(texts),
   /** Who answered, in the order of the first request to each. */

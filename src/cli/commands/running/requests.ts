@@ -34,17 +34,53 @@ export function defineRequests(requests: Command, context: Context): void {
       (text) => parseSince(text, clock.now()),
     )
     .option('--follow', 'show new requests as they end, until Ctrl-C')
+    .option('--diff', 'of one on a tape: what the client sent and what the provider got, side by side')
+    .option('--repro', 'of one on a tape: write a folder without its texts, to attach to an issue')
+    .option('--tape <tape>', 'the tape that holds it (default: all in this folder and in its folder tapes)')
+    .option('--to <folder>', 'the folder that --repro makes (default: repro-ID)')
     .option('--json', 'print JSON; with --follow one line for each request')
     .addHelpText(
       'after',
-      '\nExamples:\n  gateway requests --errors --since 2h\n  gateway requests 0Vx3kQp8aB',
+      '\nExamples:\n  gateway requests --errors --since 2h\n  gateway requests 0Vx3kQp8aB\n  gateway requests 0Vx3kQp8aB --diff\n  gateway requests 0Vx3kQp8aB --repro --tape login-bug',
     )
-    .action(async (id: string | undefined, options: RequestOptions, command: Command) =>
+    .action(async (id: string | undefined, options: RequestOptions & TapeOptions, command: Command) =>
       withReadStore(command, context, async (store, config) => {
-        if (id !== undefined) await showOne(id, options, store, config, context);
+        if (options.diff === true || options.repro === true)
+          await showOnTape(id, options, store, config, context);
+        else if (id !== undefined) await showOne(id, options, store, config, context);
         else await showLast(options, store, config, context);
       }),
     );
+}
+
+interface TapeOptions {
+  diff?: boolean;
+  repro?: boolean;
+  tape?: string;
+  to?: string;
+}
+
+async function showOnTape(
+  text: string | undefined,
+  options: RequestOptions & TapeOptions,
+  store: StoreReader,
+  config: Config,
+  context: Context,
+): Promise<void> {
+  const option = options.diff === true ? '--diff' : '--repro';
+  if (text === undefined) throw new CliError(`${option} is of one request: gateway requests ID ${option}`, 2);
+  const prefix = readRequestId(text.trim())?.prefix;
+  if (prefix === undefined) throw await noneFound(text, config, context);
+  const { findOnTape } = await import('../../tools/tapes/find-on-tape.ts');
+  const found = findOnTape(prefix, options.tape, context);
+  if (options.repro === true) {
+    const { writeReproduction } = await import('../../tools/tapes/reproduction.ts');
+    writeReproduction(found, options, context);
+  }
+  if (options.diff !== true) return;
+  const { showDifferences } = await import('../../tools/tapes/differences.ts');
+  const [record] = await find(found.exchange.head.request, store, config, context);
+  await showDifferences(found, record, options.json === true, context);
 }
 
 async function showLast(

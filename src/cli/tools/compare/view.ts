@@ -69,13 +69,16 @@ function callsCell({ sameCalls, calls }: Judged): string | Cell {
 }
 
 export function totalLines(all: readonly Total[], { width, style }: Canvas): string[] {
+  // The first is what the others are measured by.
+  const against = (count: (total: Total) => number) => (total: Total) =>
+    total === all[0] ? '-' : String(count(total));
   const columns: Column<Total>[] = [
     { title: 'TARGET', value: ({ target }) => clean(target), shrinks: true, shortest: 12 },
     { title: 'ANSWERED', value: answeredCell, align: 'right' },
-    { title: 'TEXTS EQUAL', value: ({ texts }) => String(texts), align: 'right' },
-    { title: 'CALLS EQUAL', value: ({ calls }) => String(calls.equal), align: 'right' },
-    { title: 'AFTER SCHEMA', value: ({ calls }) => String(calls.after_schema), align: 'right' },
-    { title: 'DIFFERENT', value: ({ calls }) => String(calls.different), align: 'right' },
+    { title: 'TEXTS EQUAL', value: against(({ texts }) => texts), align: 'right' },
+    { title: 'CALLS EQUAL', value: against(({ calls }) => calls.equal), align: 'right' },
+    { title: 'AFTER SCHEMA', value: against(({ calls }) => calls.after_schema), align: 'right' },
+    { title: 'DIFFERENT', value: against(({ calls }) => calls.different), align: 'right' },
     { title: 'IN', value: ({ input }) => tokens(input), align: 'right' },
     { title: 'OUT', value: ({ output }) => tokens(output), align: 'right' },
     { title: 'COST', value: ({ cost }) => formatCost(cost), align: 'right' },
