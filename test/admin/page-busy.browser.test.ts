@@ -40,15 +40,7 @@ function peersWith(live: Live): Peers {
     readMetrics: async () => '',
     live,
     repeats: createRepeats(systemClock),
-    sessions: {
-      createLink: async () => sessions.createLink(),
-      takeTicket: async (ticket) => sessions.takeTicket(ticket),
-      open: async (code) => sessions.open(code),
-      openMember: async (keyHash) => sessions.openMember(keyHash),
-      find: async (cookie) => sessions.find(cookie),
-      isOpen: async (cookie) => sessions.isOpen(cookie),
-      close: async (cookie) => sessions.close(cookie),
-    },
+    sessions,
   };
 }
 

@@ -20,6 +20,8 @@ export const HEADINGS: Readonly<Record<string, string>> = {
   keys: 'Keys and accounts',
   'sign-ins': 'Sign-ins',
   models: 'Models',
+  try: 'Try it',
+  audit: 'Audit',
   connect: 'Connect',
 };
 

@@ -4,6 +4,7 @@ import type { z } from 'zod';
 import { percentDecoded } from '../../percent.ts';
 import type { LiveFrame, NewRequests } from '../../observe/live.ts';
 import type { RequestJson } from '../../accounts/request-json.ts';
+import type { Member as MemberSchema } from '../operations/as-key/member.ts';
 import type * as schemas from '../schemas.ts';
 
 export type Account = z.output<typeof schemas.Account>;
@@ -20,7 +21,9 @@ export type Model = z.output<typeof schemas.Model>;
 export type Target = z.output<typeof schemas.Target>;
 export type Configuration = z.output<typeof schemas.Configuration>;
 export type Connect = z.output<typeof schemas.Connect>;
-type Session = z.output<typeof schemas.Session>;
+export type Member = z.output<typeof MemberSchema>;
+export type AuditRow = z.output<typeof schemas.AuditRow>;
+export type Session = z.output<typeof schemas.Session>;
 type Problem = z.output<typeof schemas.Problem>;
 export type { LiveFrame, NewRequests, RequestJson };
 export type LiveRequest = LiveFrame['requests'][number];
@@ -56,6 +59,8 @@ const sentence = (text: string): string => {
 };
 
 let csrf = '';
+/** What stands before the paths of a member's session, which reads its own account alone. */
+let ofMember = '';
 let onSessionOver: (error: ApiError) => void = () => undefined;
 
 /** `listener` is called when an answer says that there is no session. */
@@ -64,6 +69,12 @@ export function whenSessionIsOver(listener: (error: ApiError) => void): void {
 }
 
 async function send<Value>(path: string, init: RequestInit = {}, isQuiet = false): Promise<Value> {
+  const response = await ask(path, init, isQuiet);
+  return (await response.json().catch(() => ({}))) as Value;
+}
+
+/** The answer, if it is a good one. */
+async function ask(path: string, init: RequestInit, isQuiet = false): Promise<Response> {
   let response: Response;
   try {
     response = await fetch(path, { ...init, credentials: 'same-origin' });
@@ -71,8 +82,8 @@ async function send<Value>(path: string, init: RequestInit = {}, isQuiet = false
     if (init.signal?.aborted === true) throw error;
     throw new ApiError(0, { detail: 'The gateway does not answer. Check that it runs: gateway status' });
   }
+  if (response.ok) return response;
   const body = (await response.json().catch(() => ({}))) as unknown;
-  if (response.ok) return body as Value;
   const problem = new ApiError(response.status, body as Partial<Problem>);
   if (response.status === 401 && !isQuiet) onSessionOver(problem);
   throw problem;
@@ -80,12 +91,16 @@ async function send<Value>(path: string, init: RequestInit = {}, isQuiet = false
 
 export type Query = Readonly<Record<string, string | undefined>>;
 
+/** Lists from which the owner chooses; a member has nothing to choose. */
+const OF_OWNER: ReadonlySet<string> = new Set(['/accounts', '/keys']);
+
 export function get<Value>(path: string, query: Query = {}, signal?: AbortSignal): Promise<Value> {
+  if (isMember() && OF_OWNER.has(path)) return Promise.resolve({ data: [], next: null } as Value);
   const given = Object.entries(query).filter(
     (pair): pair is [string, string] => pair[1] !== undefined && pair[1] !== '',
   );
   const text = new URLSearchParams(given).toString();
-  return send(API + path + (text === '' ? '' : `?${text}`), { signal: signal ?? null });
+  return send(API + ofMember + path + (text === '' ? '' : `?${text}`), { signal: signal ?? null });
 }
 
 export function write<Value>(
@@ -94,6 +109,26 @@ export function write<Value>(
   body?: object,
 ): Promise<Value> {
   return send(API + path, { method, ...withBody(body, { 'x-gateway-csrf': csrf }) });
+}
+
+/** Sends a prompt as a key; `onEvent` gets each event of the answer as it comes. Aborting the signal ends the request. */
+export async function tryKey(
+  id: string,
+  body: object,
+  { signal, onEvent }: { signal: AbortSignal; onEvent: (name: string, value: unknown) => void },
+): Promise<void> {
+  const init = { method: 'POST', signal, ...withBody(body, { 'x-gateway-csrf': csrf }) };
+  const { body: stream } = await ask(`${API}/keys/${encodeURIComponent(id)}/try`, init);
+  const reader = stream?.pipeThrough(new TextDecoderStream()).getReader();
+  let waiting = '';
+  for (let read = await reader?.read(); read?.done === false; read = await reader?.read()) {
+    const frames = (waiting + read.value).split('\n\n');
+    waiting = frames.pop() ?? '';
+    for (const frame of frames) {
+      const [, name, data] = /^event: (.*)\ndata: (.*)$/.exec(frame) ?? [];
+      if (name !== undefined && data !== undefined) onEvent(name, JSON.parse(data));
+    }
+  }
 }
 
 function withBody(body: object | undefined, headers: Record<string, string>): RequestInit {
@@ -112,10 +147,22 @@ export function takeLink(before = ''): string | undefined {
 
 /** Makes a session of the link, or finds the one of the cookie. A link that is not valid does not end a session. */
 export async function openSession(link: string | undefined): Promise<Session> {
-  const session = link === undefined ? await send<Session>(SESSION) : await sessionOfLink(link);
+  return begun(link === undefined ? await send<Session>(SESSION) : await sessionOfLink(link));
+}
+
+/** Makes a session of a member's key, which is sent once and kept nowhere. */
+export async function openMember(key: string): Promise<Session> {
+  return begun(await send<Session>(`${SESSION}/member`, { method: 'POST', ...withBody({ key }, {}) }, true));
+}
+
+function begun(session: Session): Session {
   csrf = session.csrf;
+  ofMember = session.scope === 'own' ? '/me' : '';
   return session;
 }
+
+/** Whether the session is a member's. */
+const isMember = (): boolean => ofMember !== '';
 
 /** Whoever has a session needs no link that is valid. */
 async function sessionOfLink(link: string): Promise<Session> {

@@ -1,20 +1,31 @@
 // The frame of the page: who is signed in, or how to get a link; which view is shown, and the way between views.
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { closeSession, openSession, takeLink, whenSessionIsOver, type ApiError } from './api.ts';
+import {
+  closeSession,
+  openSession,
+  takeLink,
+  whenSessionIsOver,
+  type ApiError,
+  type Session,
+} from './api.ts';
 import { html } from './html.ts';
 import { useLive, useLiveStream } from './live.ts';
 import { Failure } from './parts/load.ts';
+import { Name } from './parts/text.ts';
 import { ThemeSwitch } from './parts/theme.ts';
 import { hrefOf, hrefOfView, readPlace, rememberPlace, type ViewProps } from './route.ts';
+import { AuditView } from './views/audit.ts';
 import { ConnectView } from './views/connect.ts';
 import { KeysView } from './views/keys.ts';
+import { MemberView } from './views/member.ts';
 import { ModelsView } from './views/models.ts';
 import { NowView } from './views/now.ts';
 import { RequestsView } from './views/requests.ts';
 import { SignInsView } from './views/sign-ins.ts';
+import { SignIn } from './views/sign-in.ts';
+import { TryView } from './views/try.ts';
 import { UsageView } from './views/usage.ts';
 import type { VNode } from 'preact';
-import { Code } from './parts/text.ts';
 
 const VIEWS = [
   { view: 'now', title: 'Now', of: NowView },
@@ -23,10 +34,21 @@ const VIEWS = [
   { view: 'keys', title: 'Keys and accounts', of: KeysView },
   { view: 'sign-ins', title: 'Sign-ins', of: SignInsView },
   { view: 'models', title: 'Models', of: ModelsView },
+  { view: 'try', title: 'Try it', of: TryView },
+  { view: 'audit', title: 'Audit', of: AuditView },
   { view: 'connect', title: 'Connect', of: ConnectView },
 ] as const;
 
-type SignedIn = { state: 'opening' | 'open' } | { state: 'closed'; error: Error | undefined };
+/** With a key in place of the owner's link. */
+const MEMBER_VIEWS = [
+  { view: 'account', title: 'My account', of: MemberView },
+  { view: 'usage', title: 'Usage', of: UsageView },
+  { view: 'requests', title: 'Requests', of: RequestsView },
+] as const;
+type View = (typeof VIEWS)[number] | (typeof MEMBER_VIEWS)[number];
+
+type SignedIn =
+  { state: 'opening' } | { state: 'open'; session: Session } | { state: 'closed'; error: Error | undefined };
 
 /** No cookie was sent: nothing went wrong. */
 const isFirstVisit = (error: unknown): boolean =>
@@ -39,7 +61,7 @@ export function App(): VNode {
     const fail = (error: unknown): void =>
       setSession({ state: 'closed', error: isFirstVisit(error) ? undefined : (error as Error) });
     const open = (link: string | undefined): void => {
-      openSession(link).then(() => setSession({ state: 'open' }), fail);
+      openSession(link).then((opened) => setSession({ state: 'open', session: opened }), fail);
     };
     const onHash = ({ oldURL }: HashChangeEvent): void => {
       const link = takeLink(new URL(oldURL).hash);
@@ -53,8 +75,18 @@ export function App(): VNode {
 
   if (session.state === 'opening')
     return html`<main class="alone" aria-busy="true"><h1 class="hidden">Gateway</h1></main>`;
-  if (session.state === 'closed') return html`<${SignIn} error=${session.error} />`;
-  return html`<${Frame} onLeave=${() => setSession({ state: 'closed', error: undefined })} />`;
+  if (session.state === 'closed')
+    return html`<${SignIn}
+      error=${session.error}
+      onOpen=${(opened: Session) => setSession({ state: 'open', session: opened })}
+    />`;
+  // Another kind of session has other views.
+  const { account } = session.session;
+  return html`<${Frame}
+    key=${String(account)}
+    account=${account}
+    onLeave=${() => setSession({ state: 'closed', error: undefined })}
+  />`;
 }
 
 function usePlace(): ViewProps {
@@ -74,10 +106,11 @@ function usePlace(): ViewProps {
   return { place, change };
 }
 
-function Frame({ onLeave }: { onLeave: () => void }): VNode {
-  useLiveStream();
+/** `account`: of a member; null: the owner is signed in. */
+function Frame({ account, onLeave }: { account: string | null; onLeave: () => void }): VNode {
   const { place, change } = usePlace();
-  const { view, title, of } = VIEWS.find(({ view }) => view === place.view) ?? VIEWS[0];
+  const views: readonly [View, ...View[]] = account === null ? VIEWS : MEMBER_VIEWS;
+  const { view, title, of } = views.find((one) => one.view === place.view) ?? views[0];
   const main = useRef<HTMLElement>(null);
   const isFirst = useRef(true);
   const page = `${view}/${place.item ?? ''}`;
@@ -101,9 +134,9 @@ function Frame({ onLeave }: { onLeave: () => void }): VNode {
     >
     <header>
       <p class="brand">Gateway</p>
-      <${Views} view=${view} title=${title} />
+      <${Views} views=${views} view=${view} title=${title} />
       <div class="tools">
-        <${Connection} />
+        ${account === null ? html`<${Connection} />` : html`<p class="quiet-text"><${Name} of=${account} /></p>`}
         <${ThemeSwitch} />
         <button type="button" class="quiet" onClick=${leave}>Sign out</button>
       </div>
@@ -115,7 +148,7 @@ function Frame({ onLeave }: { onLeave: () => void }): VNode {
 }
 
 /** On narrow screens the views stand behind a button with the name of the current one. */
-function Views({ view, title }: { view: string; title: string }): VNode {
+function Views({ views, view, title }: { views: readonly View[]; view: string; title: string }): VNode {
   const [isOpen, setOpen] = useState(false);
   const nav = useRef<HTMLElement>(null);
   useEffect(() => setOpen(false), [view]);
@@ -143,7 +176,7 @@ function Views({ view, title }: { view: string; title: string }): VNode {
       <span class="hidden">View: </span>${title}
     </button>
     <ul id="views" class=${isOpen ? 'open' : undefined}>
-      ${VIEWS.map(
+      ${views.map(
         (item) =>
           html`<li>
             <a
@@ -170,6 +203,7 @@ const CONNECTIONS = {
 } as const;
 
 function Connection(): VNode {
+  useLiveStream();
   const { tone, text } = CONNECTIONS[useLive(({ connection }) => connection)];
   return html`<p class="state ${tone}" role="status">${text}</p>`;
 }
@@ -185,19 +219,4 @@ function ErrorFence({ children }: { children: VNode }): VNode {
     return () => removeEventListener('error', onError);
   }, []);
   return html`${error !== undefined && html`<${Failure} error=${error} />`}${children}`;
-}
-
-function SignIn({ error }: { error: Error | undefined }): VNode {
-  return html`
-    <main class="alone">
-      <h1>Open the dashboard</h1>
-      ${error !== undefined && html`<${Failure} error=${error} />`}
-      <p>Run this on the machine of the gateway, as the user who started it:</p>
-      <${Code} label="Command" text="gateway dashboard" isOneLine />
-      <p class="quiet-text">
-        It prints a link that opens this page. A link works once, within 60 seconds; the session lasts until
-        it is not used for 12 hours. After a restart of the gateway, open a new link.
-      </p>
-    </main>
-  `;
 }

@@ -20,7 +20,7 @@ function Device(): VNode {
   useEffect(() => {
     const other = (): void => setState('other');
     whenSessionIsOver(other);
-    openSession(undefined).then(() => setState('owner'), other);
+    openSession(undefined).then(({ scope }) => setState(scope === 'own' ? 'other' : 'owner'), other);
   }, []);
   if (state === 'opening')
     return html`<main class="alone" aria-busy="true">

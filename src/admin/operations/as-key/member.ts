@@ -27,7 +27,7 @@ const LimitStanding = z.object({
   resets_at: time,
 });
 const Grant = z.object({ id: z.string(), kind: z.enum(LIMIT_KINDS), amount: z.number(), until: time });
-const Member = z.object({
+export const Member = z.object({
   account: z.string(),
   tier: z.string(),
   limits: z.array(LimitStanding),

@@ -1,0 +1,113 @@
+// A member's own account: every limit with what is left of it, the key of the session, and the models that it may use.
+import { get, type Member, type Model, type Page } from '../api.ts';
+import * as format from '../format.ts';
+import { html } from '../html.ts';
+import { Await, Empty, useLoaded } from '../parts/load.ts';
+import { Table, type Column } from '../parts/table.ts';
+import { Bar, Code, Facts, Time } from '../parts/text.ts';
+import type { VNode } from 'preact';
+
+const EVERY_MS = 15_000;
+
+export function MemberView(): VNode {
+  const member = useLoaded((signal) => get<Member>('', {}, signal), [], EVERY_MS);
+  const models = useLoaded((signal) => get<Page<Model>>('/models', { limit: '1000' }, signal), []);
+  return html`
+    <h1 tabindex="-1">My account</h1>
+    <${Await} of=${member}>
+      ${(me: Member) => html`
+        <${Limits} of=${me} />
+        <${Key} of=${me} />
+      `}
+    <//>
+    <section>
+      <h2>Models that this key may use</h2>
+      <${Await} of=${models}>
+        ${({ data }: Page<Model>) =>
+          data.length === 0
+            ? html`<${Empty} title="None is served now." />`
+            : html`<ul class="names">
+                ${data.map(({ name }) => html`<li><code>${name}</code></li>`)}
+              </ul>`}
+      <//>
+    </section>
+    <section>
+      <h2>For programs</h2>
+      <p>Limits and usage of the last day, with the key:</p>
+      <${Code}
+        label="Command"
+        text=${`curl ${location.origin}/v1/usage -H "Authorization: Bearer $GATEWAY_KEY"`}
+        isOneLine
+      />
+    </section>
+  `;
+}
+
+type Limit = Member['limits'][number];
+
+const amount = ({ kind }: Limit, value: number): string =>
+  kind === 'cost' ? format.cost(value) : format.count(value);
+
+const COLUMNS: readonly Column<Limit>[] = [
+  {
+    title: 'Limit',
+    cell: (limit) =>
+      `${amount(limit, limit.limit + limit.granted)} ${limit.kind === 'cost' ? '' : `${limit.kind} `}a ${limit.per}`,
+    isHead: true,
+  },
+  {
+    title: 'Used',
+    cell: (limit) =>
+      html`<span class="share"
+        >${limit.unpriced > 0 ? '≥' : ''}${amount(limit, limit.spent)}
+        <${Bar} part=${limit.spent} whole=${limit.limit + limit.granted}
+      /></span>`,
+  },
+  {
+    title: 'Held by requests under way',
+    cell: (limit) => amount(limit, limit.held),
+    isNumber: true,
+    isMinor: true,
+  },
+  { title: 'Left', cell: (limit) => amount(limit, limit.left), isNumber: true },
+  { title: 'Begins anew', cell: ({ resets_at: at }) => html`<${Time} at=${at} />` },
+];
+
+function Limits({ of: { limits, grants, tier } }: { of: Member }): VNode {
+  if (limits.length === 0) return html`<p>Tier ${tier} has no limit.</p>`;
+  return html`
+    <p class="quiet-text">Tier ${tier}</p>
+    <${Table}
+      caption="Your limits"
+      asCards
+      columns=${COLUMNS}
+      rows=${limits}
+      keyOf=${({ kind, per }: Limit) => `${kind} ${per}`}
+    />
+    ${grants.map(
+      ({ kind, amount: more, until }) =>
+        html`<p class="quiet-text">
+          ${kind === 'cost' ? format.cost(more) : `${format.count(more)} ${kind}`} of it until
+          <${Time} at=${until} whole />
+        </p>`,
+    )}
+  `;
+}
+
+function Key({ of: { account, key } }: { of: Member }): VNode {
+  return html`<section>
+    <h2>This key</h2>
+    <${Facts}
+      facts=${[
+        { name: 'Account', value: account },
+        ...(key.name === null ? [] : [{ name: 'Name', value: key.name }]),
+        { name: 'Begins with', value: html`<code>${key.prefix}…</code>` },
+        { name: 'May use', value: key.permissions.join(', ') },
+        {
+          name: 'Ends',
+          value: key.expires_at === null ? 'never' : html`<${Time} at=${key.expires_at} whole />`,
+        },
+      ]}
+    />
+  </section>`;
+}
