@@ -107,27 +107,38 @@ export async function audited<Value>(
     change,
     statusOf,
     failed = () => 500,
+    noted = () => ({}),
   }: {
     change: () => Promise<Value>;
     statusOf: (value: Value) => number;
     failed?: (error: unknown) => number;
+    /** What the row says beside its entry once the change is made: what it made, and what was there before. */
+    noted?: (value: Value) => object;
   },
 ): Promise<Value> {
   const row = await begin(parts, entry);
   let status = 500;
+  let detail: string | undefined;
   try {
     const value = await change();
     status = statusOf(value);
+    detail = withNoted(entry.detail, noted(value));
     return value;
   } catch (error) {
     status = failed(error);
     throw error;
   } finally {
-    await parts.store.endAudit(row, status).catch((error: unknown) => {
+    await parts.store.endAudit(row, status, detail).catch((error: unknown) => {
       const fields = { audit: row, operation: entry.action, detail: String(error) };
       parts.log.error('an audit row has no status', fields);
     });
   }
+}
+
+/** undefined: nothing was noted. */
+function withNoted(detail = '{}', noted: object): string | undefined {
+  if (Object.keys(noted).length === 0) return undefined;
+  return withoutKeys(JSON.stringify({ ...(JSON.parse(detail) as object), ...noted }));
 }
 
 /** The row of what opens or closes a way in. Without a database, the owner can still look at what is wrong: the log says what the

@@ -83,6 +83,13 @@ const MAX_NAME_LENGTH = 128;
 /** Control characters, lone surrogates, and characters that are invisible or change the direction of text. */
 const INVISIBLE = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\u115f\u1160\u3164\uffa0]|\u034f|\u17b4|\u17b5/u;
 
+/** What is wrong with the name of an account: as of other names, and it is a segment of a path. undefined: nothing. */
+export function accountNameFault(text: string): string | undefined {
+  if (text === '.' || text === '..')
+    return 'An account has another name than . and .., which paths take away.';
+  return nameFault(text);
+}
+
 /** What is wrong with a name: 1 to 128 visible characters, no space at either end. undefined: nothing. */
 export function nameFault(text: string): string | undefined {
   const length = [...text].length;

@@ -2,7 +2,7 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { extname } from 'node:path';
 import type { SiteExchange } from '../gateway/exchange.ts';
-import { isKnownTag, Problem, safeHeaders, tagOf } from './reply.ts';
+import { isKnownTag, Problem, publicTag, safeHeaders } from './reply.ts';
 
 interface Asset {
   body: Buffer;
@@ -43,7 +43,7 @@ export async function readAssets(folder = FOLDER): Promise<Assets> {
       const type = TYPES[extname(name)];
       if (type === undefined) return [];
       const body = await readFile(new URL(name, folder));
-      const asset = { body, type, tag: tagOf(body), immutable: name.startsWith(HASHED) };
+      const asset = { body, type, tag: publicTag(body), immutable: name.startsWith(HASHED) };
       return [[name === PAGE ? '' : name, asset]];
     }),
   );

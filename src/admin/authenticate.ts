@@ -1,6 +1,6 @@
 // Who asks: a token in `Authorization`, or the cookie of a browser session, the owner's or a member's; and from where: a browser may ask only from a page of
 // this gateway itself, because a cookie does not tell ports of one host apart. Who sends wrong credentials is slowed down,
-// but never a session or a token that was right before: nobody can lock the owner out by guessing. Wrong credentials have token
+// but never a right one: nobody can lock the owner out by guessing. Wrong credentials have token
 // buckets: one for each address, and one for all addresses together. Memory is bounded.
 import { isValid } from '../accounts/terms.ts';
 import { hashKey, looksLikeKey } from '../accounts/access.ts';
@@ -38,8 +38,6 @@ export interface Authenticator {
 }
 
 const CSRF_HEADER = 'x-gateway-csrf';
-/** Bound of the set of hashes of tokens that were valid. */
-const MOST_KNOWN = 256;
 const TOUCH_MS = 60_000;
 const LONGEST_COOKIES = 8192;
 
@@ -81,7 +79,6 @@ export function createAuthenticator(deps: Deps): Authenticator {
   const { validToken, validKey } = createLookUp(deps);
   const tokenThrottle = createThrottle(clock);
   const browserThrottle = createThrottle(clock);
-  const known = new Set<string>();
 
   /** Counts a wrong credential. The answer is 401, or 429 after too many. */
   function wrong(exchange: SiteExchange, throttle: typeof tokenThrottle, message: string): Problem {
@@ -93,15 +90,9 @@ export function createAuthenticator(deps: Deps): Authenticator {
 
   async function byToken(exchange: SiteExchange, plaintext: string): Promise<Caller> {
     const hash = hashKey(plaintext);
-    const wait = known.has(hash) ? 0 : tokenThrottle.waitMs(exchange.remoteAddress);
-    if (wait > 0) throw tooMany(wait);
+    // Before the throttle: whoever guesses can make a right one neither slower nor fail.
     const token = looksLikeToken(plaintext) ? await validToken(hash) : undefined;
-    if (token === undefined) {
-      known.delete(hash);
-      throw wrong(exchange, tokenThrottle, NOT_VALID);
-    }
-    if (known.size >= MOST_KNOWN) known.clear();
-    known.add(hash);
+    if (token === undefined) throw wrong(exchange, tokenThrottle, NOT_VALID);
     const now = clock.now();
     if (now - (token.lastUsedAt ?? 0) > TOUCH_MS) await store.touchAdminToken(token.id, now);
     const isValid = async (): Promise<boolean> => (await validToken(hash)) !== undefined;

@@ -17,7 +17,7 @@ import type { Throttle } from '../accounts/throttle.ts';
 import type { Audience, Authenticator, Caller } from './authenticate.ts';
 import type { Events } from './operations/events.ts';
 import type { AskAsKey } from './operations/as-key/key-exchange.ts';
-import { Problem } from './reply.ts';
+import { Problem, type TagOf } from './reply.ts';
 import type { Reports } from './reports.ts';
 import type { Connect } from './schemas.ts';
 import type { Sessions } from './sessions.ts';
@@ -65,6 +65,7 @@ export interface AdminParts {
   authenticator: Authenticator;
   events: Events;
   reports: Reports;
+  tagOf: TagOf;
   askAsKey: AskAsKey;
 }
 
@@ -75,6 +76,10 @@ export interface Call {
   caller: Caller | undefined;
   /** Further headers of the answer. */
   headers: HeaderList;
+  /** Evaluates the conditions of a `conditional` write. `item`: what is there now, as its GET answers. Throws Problem 412. */
+  check: (item: unknown) => void;
+  /** What the row of the audit says beside parameters and body, once the change is made. */
+  noted: Record<string, unknown>;
 }
 
 /** The result of an operation that has written its answer itself. */
@@ -96,6 +101,8 @@ export interface Operation {
   status: number;
   /** Statuses of its own problems, without those of every operation. */
   problems: readonly number[];
+  /** Whether it changes one item that has a GET, so that `If-Match` can name its tag. */
+  conditional: boolean;
   /** Whether it needs neither token nor session. */
   public: boolean;
   audience: Audience;
@@ -127,6 +134,7 @@ interface Spec<
   reply: R;
   status?: number;
   problems?: readonly number[];
+  conditional?: boolean;
   public?: boolean;
   /** The owner's without it. */
   audience?: Audience;
@@ -149,6 +157,7 @@ export function operation<
   const { params = NOTHING, query = NOTHING, body, status = 200, problems = [], run, ...rest } = spec;
   return {
     ...rest,
+    conditional: spec.conditional ?? false,
     public: spec.public ?? false,
     audience: spec.audience ?? 'owner',
     unrecorded: spec.unrecorded ?? [],

@@ -1,5 +1,5 @@
 // What the admin API answers with: JSON with an ETag, pages of a list, and errors as RFC 9457 describes them.
-import { createHmac, randomBytes } from 'node:crypto';
+import { createHash, createHmac, randomBytes } from 'node:crypto';
 import type { HeaderList, SiteExchange } from '../gateway/exchange.ts';
 import { withoutKeys } from '../ids.ts';
 
@@ -58,6 +58,7 @@ const TITLES: Readonly<Record<number, string>> = {
   404: 'Not Found',
   405: 'Method Not Allowed',
   409: 'Conflict',
+  412: 'Precondition Failed',
   413: 'Content Too Large',
   415: 'Unsupported Media Type',
   429: 'Too Many Requests',
@@ -81,22 +82,62 @@ export function sendProblem({ sink, requestId }: SiteExchange, problem: Problem)
   sink.send(status, [...safeHeaders(), ...own, ...problem.headers], withoutKeys(JSON.stringify(body)));
 }
 
-/** Tags are keyed hashes, so that nobody can guess the content from a tag alone. */
-const TAG_KEY = randomBytes(32);
+/** Makes the tag of an answer. */
+export type TagOf = (body: string | Buffer) => string;
 
-export function tagOf(body: string | Buffer): string {
-  return `"${createHmac('sha256', TAG_KEY).update(body).digest('base64url').slice(0, 27)}"`;
+/** Tags are keyed hashes, so that nobody can guess the content from a tag alone. The key is the database's: all workers and gateways on
+ *  it give the same tags. Without the database, tags are those of this process. */
+export function createTags(itemKey: () => Buffer): TagOf {
+  const own = randomBytes(32);
+  let shared: Buffer | undefined;
+  const key = (): Buffer => {
+    try {
+      shared ??= createHmac('sha256', itemKey()).update('tags of the admin API').digest();
+    } catch {
+      return own;
+    }
+    return shared;
+  };
+  return (body) => `"${createHmac('sha256', key()).update(body).digest('base64url').slice(0, 27)}"`;
 }
 
+/** The tag of what is public. */
+export function publicTag(body: Buffer): string {
+  return `"${createHash('sha256').update(body).digest('base64url').slice(0, 27)}"`;
+}
+
+type Tags = string | string[] | undefined;
+
+const namesOf = (header: Tags): string[] =>
+  String(header ?? '')
+    .split(',')
+    .map((name) => name.trim());
+
 /** Whether `If-None-Match` names the tag. */
-export function isKnownTag(header: string | string[] | undefined, tag: string): boolean {
-  const names = String(header ?? '').split(',');
-  return names.some((name) => [tag, '*'].includes(name.trim().replace(/^W\//, '')));
+export function isKnownTag(header: Tags, tag: string): boolean {
+  return namesOf(header).some((name) => [tag, '*'].includes(name.replace(/^W\//, '')));
+}
+
+/** Evaluates `If-Match` and `If-None-Match` of a write (RFC 9110, 13.1). `tag`: of what is there now; undefined: a path without one.
+ *  Throws Problem 412. */
+export function checkConditions(headers: SiteExchange['headers'], tag: string | undefined): void {
+  const { 'if-match': match, 'if-none-match': none } = headers;
+  if (match !== undefined && tag === undefined)
+    throw new Problem(412, 'no_tag', 'nothing at this path has a tag that if-match could name; leave it out');
+  if (match !== undefined && !namesOf(match).some((name) => name === tag || name === '*'))
+    throw new Problem(412, 'changed_meanwhile', 'it was changed since the tag of if-match; read it again');
+  if (none !== undefined && tag !== undefined && isKnownTag(none, tag))
+    throw new Problem(412, 'exists', 'it is as the tag of if-none-match says, so nothing was changed');
 }
 
 export function sendJson(
   { sink, headers, method }: SiteExchange,
-  { status = 200, value, more = [] }: { status?: number; value: unknown; more?: HeaderList },
+  {
+    status = 200,
+    value,
+    more = [],
+    tagOf,
+  }: { status?: number; value: unknown; more?: HeaderList; tagOf: TagOf },
 ): void {
   const body = JSON.stringify(value);
   // The answer to a write may hold a secret.
@@ -113,7 +154,7 @@ export interface Report {
 }
 
 /** A report has a digest already: hashing tens of megabytes would delay other requests. */
-export function sendReport(exchange: SiteExchange, { json, digest }: Report): void {
+export function sendReport(exchange: SiteExchange, { json, digest }: Report, tagOf: TagOf): void {
   sendTagged(exchange, { status: 200, body: json, tag: tagOf(digest), more: [] });
 }
 

@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { PERIODS } from '../calendar.ts';
 import { STRATEGIES } from '../config/config.ts';
 import { LIMIT_KINDS } from '../tier.ts';
-import { nameFault } from '../accounts/json.ts';
+import { accountNameFault, nameFault } from '../accounts/json.ts';
 import { PERMISSIONS } from '../canonical/request.ts';
 import { GROUPINGS } from '../store/store.ts';
 import { SHOWN_COLUMNS, type ShownColumns, type UsageKind } from '../store/usage-columns.ts';
@@ -13,14 +13,17 @@ export const time = z.iso.datetime().meta({ description: 'ISO 8601, UTC' });
 const count = z.int().min(0);
 const tokens = count.nullable().meta({ description: 'null: unknown' });
 
-const name = z
-  .string()
-  .max(512)
-  .superRefine((text, ctx) => {
-    const message = nameFault(text);
-    if (message !== undefined) ctx.addIssue({ code: 'custom', message });
-  })
-  .meta({ description: '1 to 128 visible characters, no space at either end' });
+const named = (fault: (text: string) => string | undefined) =>
+  z
+    .string()
+    .max(512)
+    .superRefine((text, ctx) => {
+      const message = fault(text);
+      if (message !== undefined) ctx.addIssue({ code: 'custom', message });
+    });
+const VISIBLE = '1 to 128 visible characters, no space at either end';
+const name = named(nameFault).meta({ description: VISIBLE });
+const accountName = named(accountNameFault).meta({ description: `${VISIBLE}; neither . nor ..` });
 
 /** A parameter of the query arrives as text. */
 const limit = z
@@ -45,7 +48,7 @@ export function page<Item extends z.ZodType>(item: Item) {
 
 export const Account = z.object({ account: z.string(), tier: z.string(), keys: count, created_at: time });
 export const AccountChange = z
-  .strictObject({ account: name.optional(), tier: z.string().min(1).max(64).optional() })
+  .strictObject({ account: accountName.optional(), tier: z.string().min(1).max(64).optional() })
   .refine((change) => Object.keys(change).length > 0, { error: 'names nothing to change: account or tier' });
 export const RemovedAccount = z.object({ account: z.string(), keys: count, requests: count });
 export const Tier = z.object({
@@ -91,7 +94,7 @@ export const WaitingSignIn = z.object({
 const code = z.string().min(1).max(40).meta({ description: 'ABCD-EFGH' });
 export const SignInApproval = z.strictObject({
   code,
-  account: name.meta({ description: 'Created if it is new' }),
+  account: accountName.meta({ description: 'Created if it is new' }),
   tier: z.string().min(1).max(64).optional().meta({ description: 'Of a new account' }),
   expires_at: time.nullish().meta({ description: 'The end of the sign-in; absent: its revocation' }),
 });
@@ -103,7 +106,7 @@ export const ApprovedSignIn = z.object({
 export const SignInDenial = z.strictObject({ code });
 export const DeniedSignIn = z.object({ code: z.string(), denied_at: time });
 export const NewKey = z.strictObject({
-  account: name.meta({ description: 'Created if it is new' }),
+  account: accountName.meta({ description: 'Created if it is new' }),
   tier: z.string().min(1).max(64).optional().meta({ description: 'Of a new account' }),
   name: name.optional().meta({ description: 'A label by which a person recognises the key' }),
   permissions: permissions.min(1).optional().meta({ description: 'Default: all' }),
@@ -121,9 +124,11 @@ export const NewKey = z.strictObject({
     .meta({ description: 'Exact names; default: every model' }),
   expires_at: z.iso.datetime({ offset: true }).nullish().meta({ description: 'Default: never' }),
 });
+const warnings = z.array(z.string()).meta({ description: 'Names of models that no model has now' });
 export const CreatedKey = z.object({
   ...key,
   key: z.string().meta({ description: 'The plaintext, which is shown here alone' }),
+  warnings,
 });
 export const Rotation = z.strictObject({
   grace_seconds: z
@@ -136,6 +141,7 @@ export const Rotation = z.strictObject({
 export const RotatedKey = z.object({
   ...key,
   key: CreatedKey.shape.key,
+  warnings,
   replaces: z.object({ id: z.string(), expires_at: time.nullable() }),
 });
 export const RevokedKey = z.object({ id: z.string(), revoked_at: time.nullable() });

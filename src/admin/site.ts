@@ -22,7 +22,7 @@ import {
   type Input,
   type Operation,
 } from './operation.ts';
-import { Problem, safeHeaders, sendJson, sendProblem } from './reply.ts';
+import { checkConditions, createTags, Problem, safeHeaders, sendJson, sendProblem } from './reply.ts';
 import { createReports } from './reports.ts';
 import { createSessions, type Sessions } from './sessions.ts';
 import { accountOperations } from './operations/accounts.ts';
@@ -65,7 +65,7 @@ export interface Admin {
 
 export interface AdminOptions
   extends
-    Omit<AdminParts, 'sessions' | 'authenticator' | 'events' | 'reports' | 'signIns'>,
+    Omit<AdminParts, 'sessions' | 'authenticator' | 'events' | 'reports' | 'signIns' | 'tagOf'>,
     Record<'live', LiveFeed> {
   store: AdminParts['store'] & SignInStore & Pick<ItemStore, 'itemKey'>;
   /** Those of all workers; undefined: this process has its own. */
@@ -87,9 +87,10 @@ export function createAdmin({ live, log, ...options }: AdminOptions): Admin {
   const authenticator = createAuthenticator({ ...options, sessions });
   const signIns = { signIn: createSignIn(options), throttle: createThrottle(options.clock) };
   const reports = createReports(() => options.current.config.database);
+  const tagOf = createTags(() => options.store.itemKey());
   let assets: Promise<Assets> | undefined;
   const site: SiteParts = {
-    parts: { ...options, log, sessions, authenticator, events, reports, signIns },
+    parts: { ...options, log, sessions, authenticator, events, reports, signIns, tagOf },
     log,
     assets: () => (assets ??= readAssets()),
   };
@@ -120,7 +121,7 @@ async function answer(exchange: SiteExchange, site: SiteParts): Promise<void> {
     const message = 'a secret does not belong in a URL, which logs and histories hold; revoke it';
     throw new Problem(400, 'secret_in_url', message);
   }
-  const ways = operationsAt(path);
+  const ways = operationsAt(path.length > 1 && path.endsWith('/') ? path.slice(0, -1) : path);
   const isApi = path === API || path.startsWith(`${API}/`);
   if (ways.length === 0 && !isApi) return sendPage(exchange, await site.assets());
 
@@ -148,14 +149,17 @@ async function perform(
   const body = operation.body === undefined ? undefined : await readJson(exchange);
   const input = readInput(operation, { params, query, body });
   const headers: HeaderList = [];
-  const call: Call = { exchange, caller, headers };
+  const { tagOf } = parts;
+  const check = (item: unknown): void => checkConditions(exchange.headers, tagOf(JSON.stringify(item)));
+  const call: Call = { exchange, caller, headers, check, noted: {} };
+  if (operation.scope === 'write' && !operation.conditional) checkConditions(exchange.headers, undefined);
   const isChange = operation.scope === 'write' && caller !== undefined;
   const value = isChange
     ? await recorded(operation, { input, call, actor: caller.id }, parts)
     : await operation.run(input, parts, call);
   if (operation.scope === 'write')
     log.info('admin', { request: exchange.requestId, operation: operation.id, actor: caller?.id });
-  if (value !== ANSWERED) sendJson(exchange, { status: operation.status, value, more: headers });
+  if (value !== ANSWERED) sendJson(exchange, { status: operation.status, value, more: headers, tagOf });
 }
 
 /** What an audit row holds of parameters and body. */
@@ -175,6 +179,7 @@ function recorded(
     { actor, address, action: operation.id, detail },
     {
       change: () => operation.run(input, parts, call),
+      noted: () => call.noted,
       statusOf: () => operation.status,
       failed: (error) => (error instanceof Problem ? error.status : 500),
     },

@@ -14,6 +14,8 @@ interface Change<Value> {
   change: () => Promise<Value>;
   /** 200 without it. */
   statusOf?: (value: Value) => number;
+  /** What the row says beside `detail` once the change is made. */
+  noted?: (value: Value) => object;
 }
 
 /** What a change needs of a command's context. */
@@ -34,12 +36,12 @@ export async function auditEntry(
 export async function auditedChange<Value>(
   store: AdminStore,
   { clock, stderr }: Pick<Context, 'clock' | 'stderr'>,
-  { action, detail, change, statusOf = () => 200 }: Change<Value>,
+  { action, detail, change, statusOf = () => 200, noted = () => ({}) }: Change<Value>,
 ): Promise<Value> {
   const { audited } = await import('../accounts/admin.ts');
   const error = (message: string): void => void stderr.write(`${message}\n`);
   const entry = await auditEntry({ clock }, { action, detail });
-  return audited({ store, clock, log: { error } }, entry, { change, statusOf });
+  return audited({ store, clock, log: { error } }, entry, { change, statusOf, noted });
 }
 
 const shortId = (name: string, value: unknown): unknown =>
@@ -64,8 +66,12 @@ export async function createAuditedKey(store: KeyStore & AdminStore, context: Ch
     detail: { account, tier, name: label, permissions, models, expires_at: isoTime(expiresAt) },
     change: () => createKey({ store, clock: context.clock, ids: context.ids }, spec),
     statusOf: () => 201,
+    noted: ({ key }) => madeKey(key),
   });
 }
+
+/** What a row of the audit says of a key that was made. */
+export const madeKey = ({ id, prefix }: Key): object => ({ made: { id, prefix } });
 
 /** undefined: there is no such key. */
 export function revokeAuditedKey(

@@ -22,7 +22,12 @@ it('records who changed what, when and from where, and the outcome', async () =>
   const before = Date.now();
   const created = await call(running, '/keys', { method: 'POST', token, body: { account: 'ada' } });
   const keyId = String(created.json['id']);
-  await call(running, `/keys/${keyId}/rotate`, { method: 'POST', token, body: { grace_seconds: 60 } });
+  const rotated = await call(running, `/keys/${keyId}/rotate`, {
+    method: 'POST',
+    token,
+    body: { grace_seconds: 60 },
+  });
+  const made = ({ json: { id, key } }: typeof created) => ({ id, prefix: String(key).slice(0, 12) });
   await call(running, `/keys/${keyId}`, { method: 'DELETE', token });
   await call(running, '/accounts/ada', { method: 'PATCH', token, body: { account: 'grace', tier: 'pro' } });
   await call(running, '/accounts/ada', { method: 'DELETE', token });
@@ -34,10 +39,10 @@ it('records who changed what, when and from where, and the outcome', async () =>
   const { json } = await call(running, '/audit', { token });
   const rows = [...(json.data ?? [])].reverse();
   expect(rows.map(({ operation, detail, status }) => [operation, detail, status])).toEqual([
-    ['createKey', { account: 'ada' }, 201],
-    ['rotateKey', { id: keyId, grace_seconds: 60 }, 201],
+    ['createKey', { account: 'ada', made: made(created) }, 201],
+    ['rotateKey', { id: keyId, grace_seconds: 60, made: made(rotated) }, 201],
     ['revokeKey', { id: keyId }, 200],
-    ['changeAccount', { account: 'ada', new_account: 'grace', tier: 'pro' }, 200],
+    ['changeAccount', { account: 'ada', new_account: 'grace', tier: 'pro', before: { tier: 'free' } }, 200],
     ['removeAccount', { account: 'ada' }, 404],
     ['createLink', {}, 201],
     ['openSession', {}, 201],

@@ -270,7 +270,7 @@ describe('a token', () => {
 });
 
 describe('guessing', () => {
-  it('is slowed down, and neither a request for a model nor a known token notices', async () => {
+  it('is slowed down, and neither a request for a model nor a right token notices, also one that was never seen', async () => {
     const clock = manualClock();
     const running = await gateway({ ...ON, clock });
     const { plaintext: token } = await newToken(running);
@@ -289,6 +289,8 @@ describe('guessing', () => {
     expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0);
     expect((await ask(running, { model: 'sim/echo' })).status).toBe(200);
     expect((await call(running, '/tiers', { token })).status).toBe(200);
+    const { plaintext: neverSeen } = await newToken(running);
+    expect((await call(running, '/tiers', { token: neverSeen })).status).toBe(200);
     expect((await sign(running, await linkOf(running))).status).toBe(201);
     clock.advance(60_000);
     expect((await guess(8)).status).toBe(401);

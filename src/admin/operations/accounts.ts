@@ -12,9 +12,10 @@ import {
 import { createKey, replaceKey } from '../../accounts/access.ts';
 import { PERMISSIONS } from '../../canonical/request.ts';
 import type { Config } from '../../config/config.ts';
+import { didYouMean } from '../../config/did-you-mean.ts';
 import { KEY_STATES, LIST_ORDERS, type KeyQuery } from '../../store/admin/key-records.ts';
 import type { Key as StoredKey, KeyPlace } from '../../store/store.ts';
-import { operation, type AdminParts, type Operation } from '../operation.ts';
+import { operation, type AdminParts, type Call, type Operation } from '../operation.ts';
 import { count, decodeCursor, encodeCursor, id, pageOfRows, type Order } from './paging.ts';
 import { Problem } from '../reply.ts';
 import {
@@ -33,6 +34,8 @@ import {
   Tier,
 } from '../schemas.ts';
 
+/** Names that a warning is given for. */
+const MOST_WARNINGS = 20;
 /** Keys that a search looks at in one turn of the event loop: SQLite reads them in some 10 ms. */
 const STEP = 5000;
 /** Keys that a search looks at for one page. */
@@ -102,11 +105,14 @@ const accounts: readonly Operation[] = [
     params: accountParams,
     body: AccountChange,
     reply: Account,
-    problems: [404, 409],
-    async run({ params, body }, parts) {
+    problems: [404, 409, 412],
+    conditional: true,
+    async run({ params, body }, parts, call) {
       const { store } = parts;
       const { account: to, tier } = body;
       if (tier !== undefined) checkTier(tier, parts.current.config);
+      const before = await accountNamed(params.account, store);
+      call.check(accountJson(before));
       let name = params.account;
       if (to !== undefined) {
         const renamed = await store.renameAccount(name, to);
@@ -114,7 +120,12 @@ const accounts: readonly Operation[] = [
         if (renamed === undefined) throw unknownAccount();
         name = to;
       }
-      if (tier !== undefined && (await store.assignTier(name, tier)) === undefined) throw unknownAccount();
+      if (tier !== undefined) {
+        const isBound = call.exchange.headers['if-match'] !== undefined;
+        if ((await store.assignTier(name, tier, isBound ? before.tier : undefined)) === undefined)
+          throw isBound ? changedMeanwhile() : unknownAccount();
+        call.noted['before'] = { tier: before.tier };
+      }
       return accountJson(await accountNamed(name, store));
     },
   }),
@@ -126,11 +137,12 @@ const accounts: readonly Operation[] = [
     summary: 'Delete an account with its keys, stored answers and usage, at once',
     params: accountParams,
     reply: RemovedAccount,
-    problems: [404],
-    async run({ params: { account: name } }, { store }) {
-      const account = await store.findAccount(name);
-      if (account === undefined) throw unknownAccount();
-      const keys = await store.countKeys(account.id);
+    problems: [404, 412],
+    conditional: true,
+    async run({ params: { account: name } }, { store }, call) {
+      const account = await accountNamed(name, store);
+      call.check(accountJson(account));
+      const { keys } = account;
       const { requests } = await store.totals(account.id, 0);
       const removed = await store.removeAccount(name);
       if (removed === undefined) throw unknownAccount();
@@ -202,7 +214,7 @@ const keys: readonly Operation[] = [
     reply: CreatedKey,
     status: 201,
     problems: [409],
-    async run({ body }, parts) {
+    async run({ body }, parts, call) {
       const { store, clock } = parts;
       const config = parts.current.config;
       const { account, tier } = body;
@@ -225,7 +237,8 @@ const keys: readonly Operation[] = [
         models: body.models == null ? null : [...new Set(body.models)],
         expiresAt,
       });
-      return createdKeyJson(created);
+      noteMade(created.key, call);
+      return { ...createdKeyJson(created), warnings: await modelWarnings(created.key, parts) };
     },
   }),
   operation({
@@ -238,11 +251,15 @@ const keys: readonly Operation[] = [
     body: Rotation,
     reply: RotatedKey,
     status: 201,
-    problems: [404, 409],
-    async run({ params: { id }, body }, parts) {
+    problems: [404, 409, 412],
+    conditional: true,
+    async run({ params: { id }, body }, parts, call) {
+      call.check(listedKeyJson(await keyOf(id, parts.store)));
       const replaced = await replaceKey(parts, id, body.grace_seconds * 1000);
-      if (replaced !== undefined) return replacedKeyJson(replaced);
-      await keyOf(id, parts.store);
+      if (replaced !== undefined) {
+        noteMade(replaced.key, call);
+        return { ...replacedKeyJson(replaced), warnings: await modelWarnings(replaced.key, parts) };
+      }
       throw new Problem(409, 'key_not_valid', 'the key is revoked or expired; create a new one');
     },
   }),
@@ -254,8 +271,10 @@ const keys: readonly Operation[] = [
     summary: 'Revoke a key at once; again is no error',
     params: keyParams,
     reply: RevokedKey,
-    problems: [404],
-    async run({ params: { id } }, { store, clock }) {
+    problems: [404, 412],
+    conditional: true,
+    async run({ params: { id } }, { store, clock }, call) {
+      call.check(listedKeyJson(await keyOf(id, store)));
       const key = await store.revokeKey(id, clock.now());
       if (key === undefined) throw unknownKey();
       return revokedKeyJson(key);
@@ -264,6 +283,28 @@ const keys: readonly Operation[] = [
 ];
 
 export const accountOperations: readonly Operation[] = [...accounts, ...keys];
+
+function noteMade({ id, prefix }: StoredKey, { noted }: Call): void {
+  noted['made'] = { id, prefix };
+}
+
+/** Names in the key's list that no model has now: a provider may report it later. */
+async function modelWarnings({ models }: StoredKey, { routing, discovered }: AdminParts): Promise<string[]> {
+  if (models === null) return [];
+  await discovered;
+  const unknown = models.filter(
+    (name) => routing.model(name, null) === undefined && routing.models([name]).length === 0,
+  );
+  const known = unknown.length === 0 ? [] : routing.models(null).map(({ name }) => name);
+  return unknown.slice(0, MOST_WARNINGS).map((name) => {
+    const near = didYouMean(name, known);
+    return `no model has the name ${name} now${near === undefined ? '' : `; did you mean ${near}?`}`;
+  });
+}
+
+function changedMeanwhile(): Problem {
+  return new Problem(412, 'changed_meanwhile', 'it was changed since the tag of if-match; read it again');
+}
 
 export function unknownAccount(): Problem {
   return new Problem(404, 'unknown_account', 'no account has this name');

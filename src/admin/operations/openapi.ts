@@ -19,6 +19,7 @@ const COMMON_PROBLEMS: Readonly<Record<number, string>> = {
 const OTHER_PROBLEMS: Readonly<Record<number, string>> = {
   404: 'There is no such thing',
   409: 'It conflicts with what is there',
+  412: 'It was changed since the tag that If-Match names',
   413: 'The body is too large',
   415: 'The body is not declared as JSON',
 };
@@ -55,7 +56,7 @@ export function openApiDocument(operations: readonly Operation[], version: strin
       version,
       description:
         'Accounts, keys, usage and health of a running gateway. Lists are pages: `next` is the `cursor` of the next one. ' +
-        'Every GET has an `ETag` for `If-None-Match`.',
+        'Every GET has an `ETag` for `If-None-Match`, that of an account or a key also for `If-Match`.',
     },
     servers: [{ url: '/' }],
     security: [{ token: [] }, { session: [] }],
@@ -115,7 +116,11 @@ function describe(operation: Operation, registry: z.core.$ZodRegistry<{ id?: str
     ...(audience === 'member' && { security: [{ member: [] }] }),
     ...(audience === 'both' && { security: [{ session: [] }, { member: [] }] }),
     ...(scope === 'write' && !operation.public && { 'x-scope': 'write' }),
-    parameters: [...parameters(params, 'path', registry), ...parameters(query, 'query', registry)],
+    parameters: [
+      ...parameters(params, 'path', registry),
+      ...parameters(query, 'query', registry),
+      ...(operation.conditional ? [IF_MATCH] : []),
+    ],
     ...(body !== undefined && {
       requestBody: { required: true, content: { [JSON_TYPE]: { schema: schemaOf(body, registry) } } },
     }),
@@ -131,6 +136,14 @@ function describe(operation: Operation, registry: z.core.$ZodRegistry<{ id?: str
     },
   };
 }
+
+const IF_MATCH: Json = {
+  name: 'if-match',
+  in: 'header',
+  required: false,
+  description: 'The ETag of the GET of this item: if it was changed since, nothing is done (412)',
+  schema: { type: 'string' },
+};
 
 function parameters(
   schema: z.ZodObject,

@@ -93,10 +93,10 @@ async function guessed<Value>(
   { signIns: { signIn, throttle } }: AdminParts,
   act: (signIn: AdminParts['signIns']['signIn']) => Promise<Value | undefined>,
 ): Promise<Value> {
-  const wait = throttle.waitMs(remoteAddress);
-  if (wait > 0) throw tooMany(wait);
   const value = await act(signIn);
   if (value !== undefined) return value;
+  const wait = throttle.waitMs(remoteAddress);
+  if (wait > 0) throw tooMany(wait);
   throttle.failed(remoteAddress);
   throw new Problem(404, 'unknown_code', 'no sign-in waits with this code: unknown, used, denied or expired');
 }

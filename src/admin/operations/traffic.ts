@@ -33,22 +33,21 @@ function readPlace(cursor: string | undefined): RequestPlace | undefined {
   return place && { at: place[0], rowId: place[1] };
 }
 
-export const since = z
-  .string()
-  .max(64)
-  .optional()
-  .meta({ description: 'A duration (24h, 7d) before now, or an ISO date or time; default: 24h' });
+export const since = z.string().max(64).optional().meta({
+  description: 'A duration (24h, 7d) before now, an ISO date or time, or 0: the beginning; default: 24h',
+});
 
 /** Throws Problem 400. */
 export function readSince(text: string | undefined, now: number): number {
   if (text === undefined) return now - DEFAULT_WINDOW_MS;
+  if (text === '0') return 0;
   const duration = parseDuration(text);
   const at = duration === undefined ? Date.parse(text) : now - duration;
   if (!Number.isNaN(at) && at <= now && at >= 0) return at;
   throw new Problem(
     400,
     'invalid_request',
-    'the query: since: give a duration such as 24h, or a past ISO date or time',
+    'the query: since: give a duration such as 24h, a past ISO date or time, or 0 for all',
   );
 }
 
@@ -194,13 +193,13 @@ function readStatus(text: string): { from: number; to: number } {
 
 async function answerLarge(
   query: ReportQuery,
-  { reports }: AdminParts,
+  { reports, tagOf }: AdminParts,
   { exchange, caller }: Call,
 ): Promise<typeof ANSWERED> {
   // Reports are not public, so there is a caller. A member waits in line as a token does.
   const { id, session } = caller ?? { id: exchange.remoteAddress, session: undefined };
   const member = caller?.member;
   const asker = member === undefined ? { id, session } : { id: member.id, session: undefined };
-  sendReport(exchange, await reports.make(query, asker, exchange.cancellation));
+  sendReport(exchange, await reports.make(query, asker, exchange.cancellation), tagOf);
   return ANSWERED;
 }

@@ -1,7 +1,7 @@
 // Parses values of options and arguments. An invalid value is wrong usage (exit code 2).
 import { InvalidArgumentError } from 'commander';
 import { availableParallelism } from 'node:os';
-import { nameFault } from '../../accounts/json.ts';
+import { accountNameFault, nameFault } from '../../accounts/json.ts';
 import { PERMISSIONS } from '../../canonical/request.ts';
 import { DAY_MS } from '../../clock.ts';
 import type { Permission } from '../../store/store.ts';
@@ -11,9 +11,12 @@ import { DURATION_UNITS, parseDuration } from '../../config/schema/scalars.ts';
 import { parseAmount } from '../../config/schema/tier.ts';
 import type { LimitKind } from '../../tier.ts';
 
-/** An account's name or a key's label: 1 to 128 visible characters, no space at either end. */
-export function parseName(text: string): string {
-  const fault = nameFault(text);
+/** A key's label: 1 to 128 visible characters, no space at either end. */
+export const parseName = (text: string): string => withoutFault(text, nameFault(text));
+
+export const parseAccount = (text: string): string => withoutFault(text, accountNameFault(text));
+
+function withoutFault(text: string, fault: string | undefined): string {
   if (fault !== undefined) throw new InvalidArgumentError(fault);
   return text;
 }

@@ -4,7 +4,7 @@ import { accountJson } from '../../accounts/json.ts';
 import type { StoreReader } from '../../store/reader.ts';
 import type { Store } from '../../store/store.ts';
 import { plural } from '../../plural.ts';
-import { parseName } from '../args/values.ts';
+import { parseAccount } from '../args/values.ts';
 import { CliError } from '../../cli-error.ts';
 import { type Context } from '../context.ts';
 import {
@@ -47,7 +47,7 @@ export function defineAccounts(accounts: Command, context: Context): void {
     .command('rename')
     .description('rename an account; its keys, tier, limits and usage stay')
     .argument('<account>', 'its present name')
-    .argument('<name>', 'its new name', parseName)
+    .argument('<name>', 'its new name', parseAccount)
     .option('--json', 'print JSON')
     .addHelpText('after', '\nExample:\n  gateway accounts rename alice alice@example.com')
     .action(async (account: string, name: string, options: Options, command: Command) =>

@@ -3,7 +3,7 @@ import path from 'node:path';
 import type { Command } from 'commander';
 import type { Config } from '../../config/config.ts';
 import type { Key } from '../../store/store.ts';
-import { collect, parseName, parsePort, plainPath } from '../args/values.ts';
+import { collect, parseAccount, parsePort, plainPath } from '../args/values.ts';
 import { LOCAL_ACCOUNT, tierOfNew, type Context, type GlobalOptions } from '../context.ts';
 import type { Choice } from '../init/file-text.ts';
 import type { Candidate, Surroundings } from '../init/surroundings.ts';
@@ -32,7 +32,7 @@ export function defineInit(init: Command, context: Context): void {
       collect,
     )
     .option('--port <number>', `port to listen on (default: ${DEFAULT_PORT})`, parsePort)
-    .option('--account <name>', 'the account that owns the first key', parseName, LOCAL_ACCOUNT)
+    .option('--account <name>', 'the account that owns the first key', parseAccount, LOCAL_ACCOUNT)
     .option(
       '--tier <tier>',
       'tier of the account if it is new (default: unlimited; of another than local: free)',

@@ -7,7 +7,14 @@ import type { StoreReader } from '../../store/reader.ts';
 import { isValid } from '../../accounts/terms.ts';
 import { isEndedLease } from '../../store/rows.ts';
 import type { Key, Permission, Store } from '../../store/store.ts';
-import { parseExpiry, parseGrace, parseModels, parseName, parsePermissions } from '../args/values.ts';
+import {
+  parseExpiry,
+  parseGrace,
+  parseModels,
+  parseAccount,
+  parseName,
+  parsePermissions,
+} from '../args/values.ts';
 import { CliError } from '../../cli-error.ts';
 import { type Context, tierOfNew } from '../context.ts';
 import { plural } from '../../plural.ts';
@@ -25,7 +32,7 @@ import {
 import { printCreated } from '../ui/created-key.ts';
 import { say } from '../ui/lines.ts';
 import { sayWritten, withReadStore, withStore } from '../database.ts';
-import { auditedChange, createAuditedKey, revokeAuditedKey } from '../audited.ts';
+import { auditedChange, createAuditedKey, madeKey, revokeAuditedKey } from '../audited.ts';
 import { otherTier, unknownAccount, unknownTier, warnOfLookalike } from '../ui/sentences.ts';
 import { table, type Cell } from '../ui/table.ts';
 import { clientUrl } from '../running.ts';
@@ -63,7 +70,7 @@ export function defineKeys(keys: Command, context: Context): void {
   keys
     .command('create')
     .description('create a key, and its account if it is new; print the key once')
-    .option('--account <name>', 'the account that owns the key (required)', parseName)
+    .option('--account <name>', 'the account that owns the key (required)', parseAccount)
     .option(
       '--tier <tier>',
       'tier of a new account (default: default_tier of the file, else free; of local: unlimited)',
@@ -224,6 +231,7 @@ async function rotateKey(
     detail: { id, grace_seconds: grace / 1000 },
     change: () => replaceKey({ store, clock: context.clock, ids: context.ids }, id, grace),
     statusOf: (replaced) => (replaced === undefined ? 409 : 201),
+    noted: (replaced) => (replaced === undefined ? {} : madeKey(replaced.key)),
   });
   if (result === undefined) throw await notReplaceable(given, id, store);
   const { key, plaintext, replaced } = result;

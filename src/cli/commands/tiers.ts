@@ -7,6 +7,7 @@ import { clean, createStyle, printJson, printLines, widthOf } from '../ui/style.
 import { readConfig, sayRead } from '../read-config.ts';
 import { sayWritten, withStore } from '../database.ts';
 import { auditedChange } from '../audited.ts';
+import type { Account } from '../../store/store.ts';
 import { limitText, unknownAccount, unknownTier } from '../ui/sentences.ts';
 import { table } from '../ui/table.ts';
 import { tierText } from '../../tier.ts';
@@ -69,15 +70,20 @@ async function assignTier(
   await withStore(command, context, async (store, config) => {
     if (!config.tiers.has(tier)) throw await unknownTier(config, tier);
     // All names are checked before the first change.
-    for (const name of names)
-      if ((await store.findAccount(name)) === undefined) throw await unknownAccount(store, name);
-    const assigned: { account: string; tier: string }[] = [];
+    const found: Account[] = [];
     for (const name of names) {
+      const account = await store.findAccount(name);
+      if (account === undefined) throw await unknownAccount(store, name);
+      found.push(account);
+    }
+    const assigned: { account: string; tier: string }[] = [];
+    for (const { name, tier: before } of found) {
       const account = await auditedChange(store, context, {
         action: 'changeAccount',
         detail: { account: name, tier },
         change: () => store.assignTier(name, tier),
-        statusOf: (found) => (found === undefined ? 404 : 200),
+        statusOf: (changed) => (changed === undefined ? 404 : 200),
+        noted: (changed) => (changed === undefined ? {} : { before: { tier: before } }),
       });
       if (account === undefined) throw await unknownAccount(store, name);
       assigned.push({ account: account.name, tier: account.tier });

@@ -63,7 +63,8 @@ export interface AdminStore {
   touchAdminToken(id: string, at: number): Promise<void>;
   /** Resolves to the ID of the new row. */
   beginAudit(entry: AuditEntry): Promise<number>;
-  endAudit(id: number, status: number): Promise<void>;
+  /** `detail`: what is known now; undefined: it stays. */
+  endAudit(id: number, status: number, detail?: string): Promise<void>;
   /** Newest first, with IDs below `before`. */
   listAudit(before: number, most: number, only?: AuditFilter): Promise<AuditRow[]>;
   /** Deletes what is older. */

@@ -68,7 +68,7 @@ export const tryOperations: readonly Operation[] = [
 ];
 
 async function findKey(id: string, { store, clock }: AdminParts): Promise<Key> {
-  const key = (await store.listKeys()).find((each) => each.id === id);
+  const key = await store.findKeyById(id);
   if (key === undefined) throw new Problem(404, 'unknown_key', 'no key has this ID');
   if (!isValid(key, clock.now())) throw new Problem(409, 'key_not_valid', 'the key is revoked or expired');
   return key;

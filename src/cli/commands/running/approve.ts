@@ -5,7 +5,7 @@ import { CliError } from '../../../cli-error.ts';
 import type { Config } from '../../../config/config.ts';
 import type { SignIn } from '../../../sign-in/sign-in.ts';
 import type { Store } from '../../../store/store.ts';
-import { parseExpiry, parseName } from '../../args/values.ts';
+import { parseExpiry, parseAccount } from '../../args/values.ts';
 import { auditedChange } from '../../audited.ts';
 import { LOCAL_ACCOUNT, tierOfNew, type Context } from '../../context.ts';
 import { sayWritten, withStore } from '../../database.ts';
@@ -34,7 +34,7 @@ interface Options {
 export function defineApprove(approve: Command, context: Context): void {
   approve
     .argument('[code]', 'the code that the client shows, ABCD-EFGH')
-    .option('--account <name>', 'the account that the client uses', parseName, LOCAL_ACCOUNT)
+    .option('--account <name>', 'the account that the client uses', parseAccount, LOCAL_ACCOUNT)
     .option(
       '--tier <tier>',
       'tier of a new account (default: default_tier of the file, else free; of local: unlimited)',

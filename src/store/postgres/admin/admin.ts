@@ -23,7 +23,7 @@ const TOUCH = {
 const BEGIN = {
   text: 'INSERT INTO audit (at, actor, address, action, detail) VALUES ($1, $2, $3, $4, $5) RETURNING id',
 };
-const END = { text: 'UPDATE audit SET status = $2 WHERE id = $1' };
+const END = { text: 'UPDATE audit SET status = $2, detail = coalesce($3, detail) WHERE id = $1' };
 const AUDIT = {
   text: `SELECT id, at, actor, address, action, detail, status FROM audit
     WHERE id < $1 AND id >= $3 AND at BETWEEN $4 AND $5 AND ($6::text IS NULL OR actor = $6)
@@ -58,8 +58,8 @@ export function createAdmin(connection: Connection) {
       const { rows } = await connection.run<{ id: number }>(BEGIN, at, actor, address, action, detail);
       return existing(rows[0]).id;
     },
-    async endAudit(id: number, status: number): Promise<void> {
-      await connection.run(END, id, status);
+    async endAudit(id: number, status: number, detail?: string): Promise<void> {
+      await connection.run(END, id, status, detail ?? null);
     },
     listAudit(before: number, most: number, only: AuditFilter = {}) {
       const { since = 0, until = Number.MAX_SAFE_INTEGER, from = 0, actor = null, action = null } = only;

@@ -28,7 +28,7 @@ export function prepareAdmin(db: Db) {
     return byId.get(id);
   });
   const begin = db.prepare('INSERT INTO audit (at, actor, address, action, detail) VALUES (?, ?, ?, ?, ?)');
-  const end = db.prepare('UPDATE audit SET status = ? WHERE id = ?');
+  const end = db.prepare('UPDATE audit SET status = ?, detail = coalesce(?, detail) WHERE id = ?');
   const audit = db.prepare<[object], AuditRow>(
     `SELECT * FROM audit WHERE id < :before AND id >= :from AND at BETWEEN :since AND :until
       AND (:actor IS NULL OR actor = :actor) AND (:action IS NULL OR action = :action) ORDER BY id DESC LIMIT :most`,
@@ -47,7 +47,7 @@ export function prepareAdmin(db: Db) {
     touchToken: (id: string, at: number): void => void touch.run(at, id, at),
     beginAudit: ({ at, actor, address, action, detail }: AuditEntry): number =>
       Number(begin.run(at, actor, address, action, detail).lastInsertRowid),
-    endAudit: (id: number, status: number): void => void end.run(status, id),
+    endAudit: (id: number, status: number, detail?: string): void => void end.run(status, detail ?? null, id),
     listAudit(before: number, most: number, only: AuditFilter = {}): AuditRow[] {
       const { since = 0, until = Number.MAX_SAFE_INTEGER, from = 0, actor = null, action = null } = only;
       return audit.all({ before, most, since, until, from, actor, action });
@@ -70,7 +70,7 @@ export function adminOf(connection: Connection<{ admin: ReturnType<typeof prepar
     revokeAdminToken: (id, at) => run(({ admin }) => admin.revokeToken(id, at)),
     touchAdminToken: (id, at) => run(({ admin }) => admin.touchToken(id, at)),
     beginAudit: (entry) => run(({ admin }) => admin.beginAudit(entry)),
-    endAudit: (id, status) => run(({ admin }) => admin.endAudit(id, status)),
+    endAudit: (id, status, detail) => run(({ admin }) => admin.endAudit(id, status, detail)),
     listAudit: (before, most, only) => run(({ admin }) => admin.listAudit(before, most, only)),
     pruneAudit: (before) => inSteps(connection, ({ admin }, most) => admin.pruneAudit(before, most)),
   };
