@@ -275,8 +275,14 @@ export interface UsageStore {
   recordUsage(rows: readonly UsageRow[], batch?: Batch): Promise<void>;
   /** A usage row counts in the hour when its request ended, an admission in the hour when it began. */
   totals(accountId: number | undefined, since: number): Promise<Totals>;
-  /** The totals of each group, of one account or of all accounts, in one query. */
-  totalsBy(grouping: Grouping, accountId: number | undefined, since: number): Promise<AccountTotals[]>;
+  /** The totals of each group, of one account or of all accounts, in one query. `until`: the window ends with the hour before it; a time
+   *  within an hour takes in that hour. */
+  totalsBy(
+    grouping: Grouping,
+    accountId: number | undefined,
+    since: number,
+    until?: number,
+  ): Promise<AccountTotals[]>;
   /** Sums of the usage rows of a part of an hour, by account. `requests`: rows. */
   rowTotals(accountId: number | undefined, from: number, to: number): Promise<Map<number, Totals>>;
   /** Newest first. */

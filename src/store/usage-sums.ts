@@ -2,7 +2,7 @@
 // query; times to the first byte are counts in fixed ranges, so that counts of hours, accounts and engines can be added.
 // `requests` counts admissions in sums by account, hour and day, and usage rows in sums by key, model and provider, because
 // admissions have none of these.
-import { DAY_MS, isoTime } from '../clock.ts';
+import { DAY_MS, HOUR_MS, hourOf, isoTime } from '../clock.ts';
 import type { AccountTotals, Grouping, GroupTotals, Totals } from './store.ts';
 import { KNOWN, TOKENS } from './usage-columns.ts';
 
@@ -129,9 +129,12 @@ const ALL: Pick<Group, 'kind' | 'admitted'> = { kind: BY_ACCOUNT, admitted: true
 
 /** What differs between the engines. */
 export interface Dialect {
-  /** Parameters of the query: the start of an hour; the time from which on sums by day are read; the account. */
+  /** Parameters of the query: the starts of the first hour and of the one after the last; the times from which on and up to which sums by
+   *  day are read; the account. */
   since: string;
+  until: string;
   days: string;
+  daysUntil: string;
   account: string;
   sum: (count: string) => string;
   /** Sums by hour of rows that are not in the stored sums, with the columns of every kind. `filter`: AND and a condition. */
@@ -141,7 +144,7 @@ export interface Dialect {
 /** The query for the totals of each group (undefined: of everything), of one account or of all. It returns a row for each group: the
  *  account's number (0 without a group), the members of the name, then the counts. */
 export function reportOf(grouping: Grouping | undefined, ofAccount: boolean, dialect: Dialect): string {
-  const { since, days, account, sum, newer } = dialect;
+  const { since, until, days, daysUntil, account, sum, newer } = dialect;
   const group = grouping && GROUPS[grouping];
   const { kind, admitted } = group ?? ALL;
   const filter = ofAccount ? `AND account_id = ${account}` : '';
@@ -151,7 +154,8 @@ export function reportOf(grouping: Grouping | undefined, ofAccount: boolean, dia
   const stored = `SELECT at, account_id, name, provider, ${counted} FROM usage_sums`;
   const sources = [
     `${stored} WHERE kind = ${kind.hour} AND at >= ${since} AND at < ${days} ${filter}`,
-    `${stored} WHERE kind = ${kind.day} AND at >= ${days} ${filter}`,
+    `${stored} WHERE kind = ${kind.day} AND at >= ${days} AND at < ${daysUntil} ${filter}`,
+    `${stored} WHERE kind = ${kind.hour} AND at >= ${daysUntil} AND at < ${until} ${filter}`,
   ];
   if (newer !== undefined) {
     sources.push(
@@ -161,7 +165,7 @@ export function reportOf(grouping: Grouping | undefined, ofAccount: boolean, dia
   if (admitted) {
     sources.push(
       `SELECT hour, account_id, '', '', requests, ${measured.map(() => '0').join(', ')}
-       FROM hours WHERE hour >= ${since} AND requests > 0 ${filter}`,
+       FROM hours WHERE hour >= ${since} AND hour < ${until} AND requests > 0 ${filter}`,
     );
   }
   const all = `(${sources.join(' UNION ALL ')}) AS sums`;
@@ -171,11 +175,25 @@ export function reportOf(grouping: Grouping | undefined, ofAccount: boolean, dia
   return `SELECT account_id, ${named.join(', ')}, ${sums} FROM ${all} GROUP BY ${group.by}`;
 }
 
-/** The time from which on a report reads sums by day. `first`: the start of its first hour. */
-export function daysFrom(grouping: Grouping | undefined, first: number): number {
-  if (grouping !== undefined && GROUPS[grouping].hours) return Number.MAX_SAFE_INTEGER;
-  return Math.ceil(first / DAY_MS) * DAY_MS;
+/** Times of a report, for the parameters of its query. */
+interface Spans {
+  since: number;
+  until: number;
+  days: number;
+  daysUntil: number;
 }
+
+/** Of a report from the hour of `since` to the end of the hour before `until`. The days between are read as sums by day. */
+export function spansOf(grouping: Grouping | undefined, since: number, until = END): Spans {
+  const first = hourOf(since);
+  const last = Math.ceil(until / HOUR_MS) * HOUR_MS;
+  const byHours = grouping !== undefined && GROUPS[grouping].hours === true;
+  const days = byHours ? last : Math.min(Math.ceil(first / DAY_MS) * DAY_MS, last);
+  return { since: first, until: last, days, daysUntil: Math.max(days, dayOf(last)) };
+}
+
+/** The start of a day after all others. */
+const END = Math.floor(Number.MAX_SAFE_INTEGER / DAY_MS) * DAY_MS;
 
 type Value = number | string | null;
 

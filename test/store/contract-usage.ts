@@ -244,8 +244,11 @@ export function usageContract(name: string, contract: Contract): void {
             }
             for (const grouping of GROUPINGS) {
               for (const since of [0, HOUR - 20 * HOUR_MS, HOUR + 1]) {
-                const found = await groupedTotals(fresh, grouping, undefined, since);
-                expect(byName(found)).toEqual(byName(plainSums(rows, grouping, since)));
+                for (const until of [undefined, HOUR - 30 * HOUR_MS, HOUR - 3 * HOUR_MS, HOUR + HOUR_MS]) {
+                  const found = await groupedTotals(fresh, grouping, undefined, since, until);
+                  const before = rows.filter(({ at }) => at < (until ?? Infinity));
+                  expect(byName(found)).toEqual(byName(plainSums(before, grouping, since)));
+                }
               }
             }
             const alice = plainSums(rows, 'account', 0).find(({ accountId }) => accountId === 1);

@@ -66,7 +66,8 @@ export async function openSqlite(file: string, clock: Clock): Promise<Store> {
     recordUsage: (rows, batch) => inPace(({ usage }) => usage.record(rows, batch)),
     admissionsByHour: (accountId, since) => run(({ usage }) => usage.admissionsByHour(accountId, since)),
     totals: (accountId, since) => run(({ usage }) => usage.totals(accountId, since)),
-    totalsBy: (grouping, accountId, since) => run(({ usage }) => usage.totalsBy(grouping, accountId, since)),
+    totalsBy: (grouping, accountId, since, until) =>
+      run(({ usage }) => usage.totalsBy(grouping, accountId, since, until)),
     rowTotals: (accountId, from, to) => run(({ usage }) => usage.rowTotals(accountId, from, to)),
     listRequests: (query) => run(({ requests }) => requests.list(query)),
     conversationParts: (query) => run(({ requests }) => requests.conversations(query)),

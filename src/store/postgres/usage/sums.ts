@@ -6,7 +6,7 @@ import {
   COLUMNS,
   COUNTS,
   dayOf,
-  daysFrom,
+  spansOf,
   FIRST_BYTES,
   KINDS,
   measuresOf,
@@ -65,8 +65,10 @@ export const addToSums = (rows: string): string => `
 /** Counts fit into a double, which is added faster than a numeric. */
 const DIALECT: Dialect = {
   since: '$1',
-  days: '$2',
-  account: '$3',
+  until: '$2',
+  days: '$3',
+  daysUntil: '$4',
+  account: '$5',
   sum: (count) => `coalesce(sum(${count}::double precision), 0)`,
 };
 
@@ -101,15 +103,12 @@ export function createUsageSums(connection: Connection) {
     grouping: Grouping | undefined,
     accountId: number | undefined,
     since: number,
+    until?: number,
   ): Promise<GroupRow[]> {
-    const first = hourOf(since);
+    const spans = spansOf(grouping, since, until);
     const text = reportOf(grouping, accountId !== undefined, DIALECT);
-    return connection.read(
-      { text, arrays: true },
-      first,
-      daysFrom(grouping, first),
-      ...parametersOf(accountId),
-    );
+    const times = [spans.since, spans.until, spans.days, spans.daysUntil];
+    return connection.read({ text, arrays: true }, ...times, ...parametersOf(accountId));
   }
 
   function admissionsByHour(accountId: number | undefined, since: number): Promise<HourAdmissions[]> {
@@ -150,7 +149,8 @@ export function createUsageSums(connection: Connection) {
       grouping: Grouping,
       accountId: number | undefined,
       since: number,
-    ): Promise<AccountTotals[]> => accountTotals(grouping, await report(grouping, accountId, since)),
+      until?: number,
+    ): Promise<AccountTotals[]> => accountTotals(grouping, await report(grouping, accountId, since, until)),
     admissionsByHour,
     rowTotals: createRowTotals(connection),
     pruneSums: async (before: number): Promise<void> => {

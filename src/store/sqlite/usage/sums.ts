@@ -7,7 +7,7 @@ import {
   COLUMNS,
   COUNTS,
   dayOf,
-  daysFrom,
+  spansOf,
   FIRST_BYTES,
   KINDS,
   MEASURES,
@@ -61,30 +61,31 @@ const ROLL_UP = `
 
 const DIALECT: Dialect = {
   since: '@since',
+  until: '@until',
   days: '@days',
+  daysUntil: '@daysUntil',
   account: '@account',
   sum,
   // `+at` keeps SQLite from using the index of times.
-  newer: (filter) => sumsOfRows(`id > @summed AND +at >= @since ${filter}`),
+  newer: (filter) => sumsOfRows(`id > @summed AND +at >= @since AND +at < @until ${filter}`),
 };
 
-/** `since`: the start of an hour. From `days` on, sums by day are read. Usage rows after the id `summed` are not in the sums. */
-interface Window {
-  since: number;
-  days: number;
-  summed: number;
-  account?: number;
-}
+/** Usage rows after the id `summed` are not in the sums. */
+type Window = ReturnType<typeof spansOf> & { summed: number; account?: number };
 
 export function prepareUsageSums(db: Db) {
   const summed = db.prepare<[], number>('SELECT id FROM usage_summed').pluck();
   const reports = new Map<string, Statement<[Window], GroupRow>>();
-  function report(grouping: Grouping | undefined, accountId: number | undefined, since: number): GroupRow[] {
+  function report(
+    grouping: Grouping | undefined,
+    accountId: number | undefined,
+    since: number,
+    until?: number,
+  ): GroupRow[] {
     const sql = reportOf(grouping, accountId !== undefined, DIALECT);
     const statement = reports.get(sql) ?? db.prepare<[Window], GroupRow>(sql).raw();
     reports.set(sql, statement);
-    const first = hourOf(since);
-    const window: Window = { since: first, days: daysFrom(grouping, first), summed: summed.get() ?? 0 };
+    const window: Window = { ...spansOf(grouping, since, until), summed: summed.get() ?? 0 };
     return statement.all(accountId === undefined ? window : { ...window, account: accountId });
   }
   function rowTotals(account: number | undefined, from: number, to: number): Map<number, Totals> {
@@ -102,8 +103,12 @@ export function prepareUsageSums(db: Db) {
       totalsOf(report(undefined, accountId, since)),
     ),
     totalsBy: db.transaction(
-      (grouping: Grouping, accountId: number | undefined, since: number): AccountTotals[] =>
-        accountTotals(grouping, report(grouping, accountId, since)),
+      (
+        grouping: Grouping,
+        accountId: number | undefined,
+        since: number,
+        until: number | undefined,
+      ): AccountTotals[] => accountTotals(grouping, report(grouping, accountId, since, until)),
     ),
     admissionsByHour: prepareAdmissionsByHour(db),
     rowTotals,
