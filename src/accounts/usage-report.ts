@@ -42,6 +42,8 @@ export interface PrintedTotals {
 
 export interface Window {
   since: number;
+  /** The end, as far as it is not now: the window has the whole of its last hour. */
+  until?: number | undefined;
   now: number;
   by: Grouping | undefined;
   /** Only this account's usage. */
@@ -56,26 +58,30 @@ export type UsageReader = Pick<StoreReader, 'totalsBy' | 'rowTotals' | 'admissio
 /** Reads the usage of all accounts at once. Returns a function that describes one of them. The window begins at the start of an
  *  hour, so that hours and totals cover the same time. */
 export async function readUsage(
-  { since, now, by, only, dayOf }: Window,
+  { since, until, now, by, only, dayOf }: Window,
   store: UsageReader,
 ): Promise<
   (account: Pick<Account, 'id' | 'name' | 'tier'>, limit: number, granted?: number) => AccountUsage
 > {
   const first = hourOf(since);
   const current = hourOf(now);
+  const last = until === undefined ? current : hourOf(Math.min(until - 1, now));
   const localDay = by === 'day' ? dayOf : undefined;
   const byHours = by === 'hour' || localDay !== undefined;
   const [totals, groups, admitted, keys, parts] = await Promise.all([
     totalsBy(byHours ? 'hour' : 'account'),
     byHours || by === undefined || by === 'account' ? undefined : totalsBy(by),
-    byHours ? undefined : store.admissionsByHour(only, first).then(groupByAccount),
+    // The hour that runs counts against the limit, whatever the window.
+    byHours && until === undefined
+      ? undefined
+      : store.admissionsByHour(only, Math.min(first, current)).then(groupByAccount),
     by === 'key' ? store.listKeys() : [],
-    localDay === undefined ? [] : partsOfHours(first, current, localDay),
+    localDay === undefined ? [] : partsOfHours(first, last, localDay),
   ]);
   const cut = new Map(parts);
 
   async function totalsBy(grouping: Grouping): Promise<Map<number, AccountTotals>> {
-    const found = await store.totalsBy(grouping, only, first);
+    const found = await store.totalsBy(grouping, only, first, until);
     return new Map(found.map((each) => [each.accountId, each]));
   }
 
@@ -99,16 +105,16 @@ export async function readUsage(
 
   const labels = new Map(keys.map(({ id, label }) => [id, label]));
   const window = new Map<number, string>();
-  for (let at = first; at <= current; at += HOUR_MS) window.set(at, isoTime(at));
+  for (let at = first; at <= last; at += HOUR_MS) window.set(at, isoTime(at));
 
   return ({ id, name, tier }, limit, granted = 0) => {
     const found = totals.get(id)?.groups ?? [];
     const requests = new Map(
-      byHours
-        ? found.map(({ group, totals }) => [group['hour'] ?? undefined, totals.requests])
-        : admitted?.get(id)?.map(({ hour, requests }) => [window.get(hour), requests]),
+      admitted === undefined
+        ? found.map(({ group, totals }) => [group['hour'] ?? '', totals.requests])
+        : admitted.get(id)?.map(({ hour, requests }) => [isoTime(hour), requests]),
     );
-    const used = requests.get(window.get(current)) ?? 0;
+    const used = requests.get(isoTime(current)) ?? 0;
     return {
       account: name,
       tier,
@@ -196,12 +202,13 @@ export function printed(totals: Totals): PrintedTotals {
 
 /** The window begins at the start of an hour. Hours and days in their order, other groups by their requests. */
 export async function summarizeUsage(
-  { since, now, by, only }: Omit<Window, 'dayOf'> & { by: Grouping },
+  { since, until, now, by, only }: Omit<Window, 'dayOf'> & { by: Grouping },
   store: UsageReader,
 ) {
   const first = hourOf(since);
+  const end = until === undefined ? now : Math.min(Math.ceil(until / HOUR_MS) * HOUR_MS, now);
   const groups = new Map<string, GroupTotals>();
-  for (const account of await store.totalsBy(by, only, first)) {
+  for (const account of await store.totalsBy(by, only, first, until)) {
     for (const { group, totals } of account.groups) {
       const key = JSON.stringify(group);
       const before = groups.get(key);
@@ -209,16 +216,48 @@ export async function summarizeUsage(
     }
   }
   const isTime = by === 'hour' || by === 'day';
-  const accounts = (await store.totalsBy('account', only, first)).flatMap((account) => account.groups);
+  const named = by === 'key' ? await keyNames(store) : undefined;
   return {
     by,
     since: isoTime(first),
-    until: isoTime(now),
-    totals: printed(sumOf(accounts.map(({ totals }) => totals))),
+    until: isoTime(end),
+    totals: printed(await allTotals(store, only, first, until)),
+    before: printed(await totalsBefore(store, only, first, Math.max(0, end - first))),
     groups: [...groups]
       .sort(
         ([a, one], [b, two]) => (isTime ? 0 : two.totals.requests - one.totals.requests) || (a < b ? -1 : 1),
       )
-      .map(([, { group, totals }]) => ({ group, totals: printed(totals) })),
+      .map(([, { group, totals }]) => ({
+        group: { ...group, ...named?.(group['key'] ?? '') },
+        totals: printed(totals),
+      })),
   };
+}
+
+async function allTotals(
+  store: UsageReader,
+  only: number | undefined,
+  since: number,
+  until: number | undefined,
+): Promise<Totals> {
+  const accounts = await store.totalsBy('account', only, since, until);
+  return sumOf(accounts.flatMap(({ groups }) => groups.map(({ totals }) => totals)));
+}
+
+/** Of the time before, as long as the window: the hour in which that begins is taken from its rows. */
+async function totalsBefore(
+  store: UsageReader,
+  only: number | undefined,
+  first: number,
+  length: number,
+): Promise<Totals> {
+  const from = first - length;
+  const whole = Math.ceil(from / HOUR_MS) * HOUR_MS;
+  const part = from === whole ? [] : (await store.rowTotals(only, from, whole)).values();
+  return sumOf([...part, await allTotals(store, only, whole, first)]);
+}
+
+async function keyNames(store: UsageReader): Promise<(id: string) => Record<string, string | null>> {
+  const keys = new Map((await store.listKeys()).map((key) => [key.id, key]));
+  return (id) => ({ name: keys.get(id)?.label ?? null, account: keys.get(id)?.account ?? null });
 }

@@ -148,26 +148,30 @@ export function sendJson(
 
 /** What a process of its own made. */
 export interface Report {
-  json: Buffer;
+  text: Buffer;
   /** SHA-256. */
   digest: string;
 }
 
 /** A report has a digest already: hashing tens of megabytes would delay other requests. */
-export function sendReport(exchange: SiteExchange, { json, digest }: Report, tagOf: TagOf): void {
-  sendTagged(exchange, { status: 200, body: json, tag: tagOf(digest), more: [] });
+export function sendReport(
+  exchange: SiteExchange,
+  { text, digest }: Report,
+  { type, tagOf }: { type: string; tagOf: TagOf },
+): void {
+  sendTagged(exchange, { status: 200, body: text, tag: tagOf(digest), more: [], type });
 }
 
 function sendTagged(
   { sink, headers }: Pick<SiteExchange, 'sink' | 'headers'>,
-  answer: { status: number; body: Buffer | string; tag: string; more: HeaderList },
+  answer: { status: number; body: Buffer | string; tag: string; more: HeaderList; type?: string },
 ): void {
-  const { status, body, tag, more } = answer;
-  const own = [...jsonHeaders(more), 'cache-control', 'private, no-cache', 'etag', tag];
+  const { status, body, tag, more, type } = answer;
+  const own = [...jsonHeaders(more, type), 'cache-control', 'private, no-cache', 'etag', tag];
   if (isKnownTag(headers['if-none-match'], tag)) sink.send(304, own, '');
   else sink.send(status, own, body);
 }
 
-function jsonHeaders(more: HeaderList): HeaderList {
-  return [...safeHeaders(), 'content-type', 'application/json', 'vary', 'cookie, authorization', ...more];
+function jsonHeaders(more: HeaderList, type = 'application/json'): HeaderList {
+  return [...safeHeaders(), 'content-type', type, 'vary', 'cookie, authorization', ...more];
 }

@@ -10,7 +10,7 @@ async function run({ database, query }: Order): Promise<string> {
   if (!databaseExists(database)) throw new StoreError('unavailable', 'the database is gone');
   const store = await openStore(database);
   try {
-    return JSON.stringify(await makeReport(query, store));
+    return await makeReport(query, store);
   } finally {
     await store.close();
   }

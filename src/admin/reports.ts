@@ -8,6 +8,7 @@ import {
   type AccountUsage,
   type Window as UsageWindow,
 } from '../accounts/usage-report.ts';
+import { summaryCsv, usageCsv } from '../accounts/usage-csv.ts';
 import type { Cancellation } from '../cancellation.ts';
 import { HOUR_MS } from '../clock.ts';
 import type { UsageReader } from '../accounts/usage-report.ts';
@@ -28,7 +29,12 @@ interface SummaryQuery {
 }
 
 /** A report as JSON can carry it to the process. */
-export type ReportQuery = ({ report: 'usage' } & UsageQuery) | ({ report: 'summary' } & SummaryQuery);
+export type ReportQuery = { format: Format } & (
+  ({ report: 'usage' } & UsageQuery) | ({ report: 'summary' } & SummaryQuery)
+);
+
+export const FORMATS = ['json', 'csv'] as const;
+type Format = (typeof FORMATS)[number];
 
 /** What the process reads. `database` may hold a password, so it is no argument. */
 export interface Order {
@@ -39,24 +45,27 @@ export interface Order {
 /** The first line that the process writes. Without an error, the report follows. */
 export type Outcome = { digest: string } | { fault: StoreFault; message: string };
 
-export async function listUsage(
-  { window, accounts }: UsageQuery,
-  store: UsageReader,
-): Promise<{ data: AccountUsage[]; next: null }> {
+async function listUsage({ window, accounts }: UsageQuery, store: UsageReader): Promise<AccountUsage[]> {
   const describe = await readUsage(window, store);
-  return { data: accounts.map(({ account, limit }) => describe(account, limit ?? Infinity)), next: null };
+  return accounts.map(({ account, limit }) => describe(account, limit ?? Infinity));
 }
 
-export function makeReport(query: ReportQuery, store: UsageReader): Promise<unknown> {
-  return query.report === 'usage' ? listUsage(query, store) : summarizeUsage(query.window, store);
+/** The text of the answer. */
+export async function makeReport(query: ReportQuery, store: UsageReader): Promise<string> {
+  if (query.report === 'usage') {
+    const data = await listUsage(query, store);
+    return query.format === 'csv' ? usageCsv(data) : JSON.stringify({ data, next: null });
+  }
+  const summary = await summarizeUsage(query.window, store);
+  return query.format === 'csv' ? summaryCsv(summary) : JSON.stringify(summary);
 }
 
 /** The gateway itself makes a report of so many sums, in about 30 ms. */
 const MOST_SUMS = 1000;
 
 /** `accounts`: all that the database has. Each has a sum an hour. */
-export function isLarge({ since, now }: Window, accounts: number): boolean {
-  return ((now - since) / HOUR_MS) * accounts > MOST_SUMS;
+export function isLarge({ since, until, now }: Window, accounts: number): boolean {
+  return (((until ?? now) - since) / HOUR_MS) * accounts > MOST_SUMS;
 }
 
 export interface Reports {
@@ -108,5 +117,5 @@ function settle(written: Buffer, resolve: (report: Report) => void, reject: (err
   const end = written.indexOf('\n');
   const outcome = JSON.parse(written.toString('utf8', 0, end)) as Outcome;
   if ('fault' in outcome) reject(new StoreError(outcome.fault, outcome.message));
-  else resolve({ json: written.subarray(end + 1), digest: outcome.digest });
+  else resolve({ text: written.subarray(end + 1), digest: outcome.digest });
 }

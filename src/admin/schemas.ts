@@ -183,13 +183,15 @@ export const UsageSummary = z.object({
   by: z.enum(GROUPINGS),
   since: time.meta({ description: 'The beginning of the first hour' }),
   until: time,
-  totals: totals,
+  totals,
+  before: totals.meta({ description: 'Of the time before, as long as the window' }),
   groups: z.array(
     z.object({
-      group: z
-        .record(z.string(), z.string().nullable())
-        .meta({ description: 'account, key, model and provider, provider, hour, or day' }),
-      totals: totals,
+      group: z.record(z.string(), z.string().nullable()).meta({
+        description:
+          'account, key (with its name and account), label, model and provider, provider, hour, or day',
+      }),
+      totals,
     }),
   ),
 });

@@ -32,12 +32,14 @@ import { memberOperations } from './operations/as-key/member.ts';
 import { signInOperations } from './operations/sign-ins.ts';
 import { documentOperation, sessionOperations, streamOperations } from './operations/session.ts';
 import { trafficOperations } from './operations/traffic.ts';
+import { usageOperations } from './operations/usage.ts';
 import { tryOperations } from './operations/as-key/try.ts';
 
 const owners: readonly Operation[] = [
   ...accountOperations,
   ...signInOperations,
   ...trafficOperations,
+  ...usageOperations,
   ...gatewayOperations,
   ...auditOperations,
   ...tryOperations,

@@ -123,14 +123,15 @@ it.each(['/usage', '/usage/summary'])(
       path === '/usage'
         ? {
             report: 'usage',
+            format: 'json',
             window,
             accounts: accounts.map((account) => ({
               account,
               limit: limits?.find((one) => one.account === account.name)?.limit ?? null,
             })),
           }
-        : { report: 'summary', window };
-    expect(text).toBe(JSON.stringify(await makeReport(query, running.store)));
+        : { report: 'summary', window, format: 'json' };
+    expect(text).toBe(await makeReport(query, running.store));
     const tag = headers.get('etag') ?? '';
     const again = await call(running, asked, { token, headers: { 'if-none-match': tag } });
     expect(again).toMatchObject({ status: 304, text: '' });
@@ -140,6 +141,7 @@ it.each(['/usage', '/usage/summary'])(
 const PAGE: Asker = { id: 'page', session: {} as Session };
 const SUMMARY: ReportQuery = {
   report: 'summary',
+  format: 'json',
   window: { since: HOUR - 24 * HOUR_MS, now: NOW, by: 'model', only: undefined },
 };
 
@@ -155,7 +157,7 @@ it('a client that leaves ends its report, and the next one is made', async () =>
   await Promise.resolve();
   leaving.cancel(new Error('the client left'));
   await left;
-  expect(JSON.parse((await third).json.toString())).toMatchObject({ by: 'model', groups: [] });
+  expect(JSON.parse((await third).text.toString())).toMatchObject({ by: 'model', groups: [] });
 });
 
 it('a database that is gone is not made anew, and a damaged one is named', async () => {
@@ -174,6 +176,6 @@ it('reads PostgreSQL, too', async () => {
   const { accountId, id: keyId } = await store.createKey(newKey());
   await store.recordUsage([usageRow({ at: HOUR, accountId, keyId })]);
   const report = await createReports(() => url).make(SUMMARY, PAGE, NEVER_CANCELLED);
-  const { groups } = JSON.parse(report.json.toString()) as { groups: object[] };
+  const { groups } = JSON.parse(report.text.toString()) as { groups: object[] };
   expect(groups).toMatchObject([{ group: { model: 'echo', provider: 'sim' }, totals: { requests: 1 } }]);
 });

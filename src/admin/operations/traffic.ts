@@ -1,17 +1,14 @@
-// Operations for usage and requests.
+// Operations for requests, and the window of time that lists and reports have.
 import { z } from 'zod';
-import { limitOf } from '../../accounts/terms.ts';
 import { findAnyRequests, listAllRequests, type ListedRequest } from '../../accounts/request-json.ts';
-import { summarizeUsage } from '../../accounts/usage-report.ts';
 import { HOUR_MS } from '../../clock.ts';
 import { readRequestId } from '../../ids.ts';
 import { parseDuration } from '../../config/schema/scalars.ts';
-import { GROUPINGS, type RequestPlace } from '../../store/store.ts';
-import { ANSWERED, operation, type AdminParts, type Call, type Operation } from '../operation.ts';
+import type { RequestPlace } from '../../store/store.ts';
+import { operation, type Operation } from '../operation.ts';
 import { count, decodeCursor, encodeCursor, pageOfRows, type Order } from './paging.ts';
-import { Problem, sendReport } from '../reply.ts';
-import { isLarge, listUsage, type ReportQuery } from '../reports.ts';
-import { anyName, page, PAGE, Request, Usage, UsageSummary } from '../schemas.ts';
+import { Problem } from '../reply.ts';
+import { anyName, page, PAGE, Request } from '../schemas.ts';
 import { unknownAccount } from './accounts.ts';
 
 /** Tolerance, because clocks of several machines differ. */
@@ -51,33 +48,26 @@ export function readSince(text: string | undefined, now: number): number {
   );
 }
 
+export const until = z
+  .string()
+  .max(64)
+  .optional()
+  .meta({ description: 'The end of the window, as `since` has its beginning; default: now' });
+
+/** Throws Problem 400. */
+export function readUntil(text: string | undefined, now: number): number | undefined {
+  if (text === undefined) return undefined;
+  const duration = parseDuration(text);
+  const at = duration === undefined ? Date.parse(text) : now - duration;
+  if (!Number.isNaN(at) && at >= 0) return at;
+  throw new Problem(
+    400,
+    'invalid_request',
+    'the query: until: give a duration such as 24h, or an ISO date or time',
+  );
+}
+
 export const trafficOperations: readonly Operation[] = [
-  operation({
-    id: 'readUsage',
-    method: 'GET',
-    path: '/usage',
-    tag: 'usage',
-    summary: 'Requests against the limit, tokens, cost and errors of each account in a window of time',
-    query: z.strictObject({ account: anyName.optional(), since, by: z.enum(GROUPINGS).optional() }),
-    reply: page(Usage),
-    problems: [404],
-    async run({ query: { account: name, since: text, by } }, parts, call) {
-      const { store, current, clock } = parts;
-      const now = clock.now();
-      const since = readSince(text, now);
-      const one = name === undefined ? undefined : await store.findAccount(name);
-      if (name !== undefined && one === undefined) throw unknownAccount();
-      const all = await store.listAccounts();
-      const { tiers } = current.config;
-      const accounts = (one === undefined ? all : [one]).map((account) => {
-        const limit = limitOf(account.tier, tiers);
-        return { account, limit: limit === Infinity ? null : limit };
-      });
-      const query = { window: { since, now, by, only: one?.id }, accounts };
-      if (!isLarge(query.window, all.length)) return listUsage(query, store);
-      return answerLarge({ report: 'usage', ...query }, parts, call);
-    },
-  }),
   operation({
     id: 'listRequests',
     method: 'GET',
@@ -87,6 +77,7 @@ export const trafficOperations: readonly Operation[] = [
     query: z.strictObject({
       ...PAGE,
       since,
+      until,
       account: anyName.optional(),
       key: anyName.optional().meta({ description: 'The ID of a key' }),
       model: anyName.optional(),
@@ -112,7 +103,12 @@ export const trafficOperations: readonly Operation[] = [
       const { conversation, status, error, errors } = query;
       const account = name === undefined ? undefined : await store.findAccount(name);
       if (name !== undefined && account === undefined) throw unknownAccount();
-      const window = { since: readSince(query.since, clock.now()), before: readPlace(query.cursor) };
+      const now = clock.now();
+      const end = readUntil(query.until, now);
+      const window = {
+        since: readSince(query.since, now),
+        before: readPlace(query.cursor) ?? (end === undefined ? undefined : { at: end, rowId: 0 }),
+      };
       // Without a filter, each row that is looked at is of the page.
       const filters = {
         ...{ accountId: account?.id, keyId, model, provider, endpoint, label, error, conversation },
@@ -159,29 +155,6 @@ export const trafficOperations: readonly Operation[] = [
       return found;
     },
   }),
-  operation({
-    id: 'readUsageSummary',
-    method: 'GET',
-    path: '/usage/summary',
-    tag: 'usage',
-    summary: 'Totals of a window of time, of all accounts or one, and of its groups',
-    query: z.strictObject({
-      account: anyName.optional(),
-      since,
-      by: z.enum(GROUPINGS).default('hour'),
-    }),
-    reply: UsageSummary,
-    problems: [404],
-    async run({ query: { account: name, since: text, by } }, parts, call) {
-      const { store, clock } = parts;
-      const now = clock.now();
-      const one = name === undefined ? undefined : await store.findAccount(name);
-      if (name !== undefined && one === undefined) throw unknownAccount();
-      const window = { since: readSince(text, now), now, by, only: one?.id };
-      if (!isLarge(window, (await store.listAccounts()).length)) return summarizeUsage(window, store);
-      return answerLarge({ report: 'summary', window }, parts, call);
-    },
-  }),
 ];
 
 /** `4xx`: all of its class. */
@@ -189,17 +162,4 @@ function readStatus(text: string): { from: number; to: number } {
   if (!text.endsWith('xx')) return { from: Number(text), to: Number(text) };
   const from = 100 * Number(text[0]);
   return { from, to: from + 99 };
-}
-
-async function answerLarge(
-  query: ReportQuery,
-  { reports, tagOf }: AdminParts,
-  { exchange, caller }: Call,
-): Promise<typeof ANSWERED> {
-  // Reports are not public, so there is a caller. A member waits in line as a token does.
-  const { id, session } = caller ?? { id: exchange.remoteAddress, session: undefined };
-  const member = caller?.member;
-  const asker = member === undefined ? { id, session } : { id: member.id, session: undefined };
-  sendReport(exchange, await reports.make(query, asker, exchange.cancellation), tagOf);
-  return ANSWERED;
 }
