@@ -8,7 +8,7 @@ import {
   type AccountUsage,
   type Window as UsageWindow,
 } from '../accounts/usage-report.ts';
-import { summaryCsv, usageCsv } from '../accounts/usage-csv.ts';
+import { summaryCsv, usageCsv } from './operations/usage-csv.ts';
 import type { Cancellation } from '../cancellation.ts';
 import { HOUR_MS } from '../clock.ts';
 import type { UsageReader } from '../accounts/usage-report.ts';
