@@ -108,6 +108,8 @@ export interface Operation {
   audience: Audience;
   /** Members of the body that no row of the audit holds. */
   unrecorded: readonly string[];
+  /** Bytes of the body. */
+  largest: number;
   /** The content type of an answer that is not JSON. */
   replyType: string | undefined;
   run(input: Input, parts: AdminParts, call: Call): Promise<unknown>;
@@ -118,6 +120,9 @@ export interface Input {
   query: Record<string, unknown>;
   body: Record<string, unknown>;
 }
+
+/** Bytes of a body. */
+const MAX_BODY = 64 * 1024;
 
 const NOTHING = z.strictObject({});
 type Nothing = typeof NOTHING;
@@ -139,6 +144,8 @@ interface Spec<
   /** The owner's without it. */
   audience?: Audience;
   unrecorded?: readonly string[];
+  /** Bytes of a body that is larger than most. */
+  largest?: number;
   replyType?: string;
   run: (
     input: { params: z.output<P>; query: z.output<Q>; body: z.output<B> },
@@ -161,6 +168,7 @@ export function operation<
     public: spec.public ?? false,
     audience: spec.audience ?? 'owner',
     unrecorded: spec.unrecorded ?? [],
+    largest: spec.largest ?? MAX_BODY,
     replyType: spec.replyType,
     scope: spec.method === 'GET' ? 'read' : 'write',
     params,

@@ -26,6 +26,7 @@ import { checkConditions, createTags, Problem, safeHeaders, sendJson, sendProble
 import { createReports } from './reports.ts';
 import { createSessions, type Sessions } from './sessions.ts';
 import { accountOperations } from './operations/accounts.ts';
+import { askOperations } from './operations/as-key/ask.ts';
 import { auditOperations } from './operations/audit.ts';
 import { gatewayOperations } from './operations/gateway.ts';
 import { memberOperations } from './operations/as-key/member.ts';
@@ -43,6 +44,7 @@ const owners: readonly Operation[] = [
   ...gatewayOperations,
   ...auditOperations,
   ...tryOperations,
+  ...askOperations,
   ...streamOperations,
 ];
 
@@ -74,7 +76,6 @@ export interface AdminOptions
   sessions?: Sessions | undefined;
 }
 
-const MAX_BODY = 64 * 1024;
 const ROOT = '/admin';
 
 interface SiteParts {
@@ -148,7 +149,7 @@ async function perform(
   { parts, log }: SiteParts,
 ): Promise<void> {
   const query = readQuery(exchange.query);
-  const body = operation.body === undefined ? undefined : await readJson(exchange);
+  const body = operation.body === undefined ? undefined : await readJson(exchange, operation.largest);
   const input = readInput(operation, { params, query, body });
   const headers: HeaderList = [];
   const { tagOf } = parts;
@@ -196,7 +197,7 @@ function renamed({ params, body }: Input): object {
 }
 
 /** Rejects with Problem 400, 413 or 415. */
-async function readJson(exchange: SiteExchange): Promise<unknown> {
+async function readJson(exchange: SiteExchange, most: number): Promise<unknown> {
   const type = String(exchange.headers['content-type'] ?? '')
     .split(';')[0]
     ?.trim()
@@ -204,11 +205,20 @@ async function readJson(exchange: SiteExchange): Promise<unknown> {
   // A form of another site can send any other type.
   if (type !== 'application/json')
     throw new Problem(415, 'not_json', 'send JSON, with content-type: application/json');
-  const bytes = await exchange.readBody(MAX_BODY);
+  const bytes = await bodyOf(exchange, most);
   try {
     return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes)) as unknown;
   } catch {
     throw new Problem(400, 'malformed', 'the body is not JSON in UTF-8');
+  }
+}
+
+async function bodyOf(exchange: SiteExchange, most: number): Promise<Buffer> {
+  try {
+    return await exchange.readBody(most);
+  } catch (error) {
+    if (!(error instanceof GatewayError) || error.kind !== 'too_large') throw error;
+    throw new Problem(413, 'too_large', `the body is larger than ${most / 1024} KiB`);
   }
 }
 
@@ -281,8 +291,6 @@ function problemOf(error: unknown): Problem {
     return new Problem(503, 'database_away', 'the database cannot be used now', {
       headers: ['retry-after', '1'],
     });
-  if (error instanceof GatewayError && error.kind === 'too_large')
-    return new Problem(413, 'too_large', `the body is larger than ${MAX_BODY / 1024} KiB`);
   if (error instanceof GatewayError && error.status < 500)
     return new Problem(error.status, 'invalid_request', error.message);
   return new Problem(500, 'internal', 'the gateway failed; its log says more');

@@ -54,6 +54,7 @@ it('describes what every operation answers', async () => {
     { timeout: 10_000 },
   );
 
+  await running.newKey({ account: 'asking', tier: 'pro' });
   /** What an operation needs beside its path; `browser`: only a session can call it. */
   const NEEDS: Record<
     string,
@@ -66,6 +67,11 @@ it('describes what every operation answers', async () => {
     changeAccount: { params: { account: 'test' }, body: { tier: 'pro' } },
     createKey: {
       body: { account: 'new one', name: 'laptop', models: ['sim/echo'], expires_at: '2999-01-01T00:00:00Z' },
+    },
+    // Of another key: this one is revoked before.
+    askKey: {
+      params: { id: (await running.store.listKeys('asking'))[0]?.id ?? '' },
+      body: { model: 'sim/echo', request: { messages: [{ role: 'user', content: 'hello' }] } },
     },
     rotateKey: { params: { id }, body: { grace_seconds: 60 } },
     revokeKey: { params: { id } },

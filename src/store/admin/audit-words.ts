@@ -40,6 +40,7 @@ const WORDS: Readonly<Record<string, (detail: Detail) => string>> = {
   continueConversation: ({ id }) => `let conversation ${word(id)} go on`,
   resetTargets: ({ target }) => (target === undefined ? 'reset all targets' : `reset target ${word(target)}`),
   tryKey: ({ id, model }) => `tried ${word(model)} as key ${word(id)}`,
+  askKey: ({ id, model }) => `asked ${word(model)} as key ${word(id)}`,
   import: () => 'imported a file',
   createLink: () => 'made a link to the dashboard',
   openSession: () => 'opened the dashboard',

@@ -1,10 +1,9 @@
 // A request of the owner's page as one of a key: the line of the gateway sees no difference from one of the key's own client.
 import type { ProtocolName } from '../../../canonical/request.ts';
 import type { GatewayError } from '../../../errors.ts';
-import type { Exchange, SiteExchange } from '../../../gateway/exchange.ts';
+import type { Exchange, Sink, SiteExchange } from '../../../gateway/exchange.ts';
 import type { FinishedTrace } from '../../../gateway/trace.ts';
 import type { Key } from '../../../store/store.ts';
-import type { AnswerEvents } from './answer-events.ts';
 
 /** Resolves when the request is over, however it ended: the exchange knows of its failure. */
 export type AskAsKey = (
@@ -18,7 +17,7 @@ const HEADERS = { 'content-type': 'application/json', 'x-gateway-label': 'dashbo
 
 export class KeyExchange implements Exchange {
   readonly key: Key;
-  readonly sink: AnswerEvents;
+  readonly sink: Sink;
   readonly path: string;
   /** Nothing that the browser sent, such as its cookie, reaches a provider. */
   readonly headers = HEADERS;
@@ -31,7 +30,7 @@ export class KeyExchange implements Exchange {
   readonly #outer: SiteExchange;
   readonly #body: Buffer;
 
-  constructor(outer: SiteExchange, asked: { key: Key; path: string; body: object; sink: AnswerEvents }) {
+  constructor(outer: SiteExchange, asked: { key: Key; path: string; body: object; sink: Sink }) {
     this.#outer = outer;
     this.#body = Buffer.from(JSON.stringify(asked.body));
     this.key = asked.key;

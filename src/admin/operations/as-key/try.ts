@@ -67,7 +67,8 @@ export const tryOperations: readonly Operation[] = [
   }),
 ];
 
-async function findKey(id: string, { store, clock }: AdminParts): Promise<Key> {
+/** Throws Problem 404 and 409. */
+export async function findKey(id: string, { store, clock }: AdminParts): Promise<Key> {
   const key = await store.findKeyById(id);
   if (key === undefined) throw new Problem(404, 'unknown_key', 'no key has this ID');
   if (!isValid(key, clock.now())) throw new Problem(409, 'key_not_valid', 'the key is revoked or expired');
@@ -99,7 +100,7 @@ function requestOf(
   };
 }
 
-const endedJson = (trace: FinishedTrace): object =>
+export const endedJson = (trace: FinishedTrace) =>
   requestJson({ ...usageRow(trace), account: trace.key.account });
 
 /** The status is the one that a client gets; 401 would say that the page's own session is over. */
