@@ -50,6 +50,18 @@ export function totalInput(usage: Usage): number {
   return usage.input + (usage.cacheRead ?? 0) + (usage.cacheWrite ?? 0);
 }
 
+/** What a person reads of an answer: its text, and the tools that it calls. */
+export function contentOf(parts: readonly ReplyPart[]): {
+  text: string;
+  calls: Pick<ToolCallPart, 'name' | 'arguments'>[];
+} {
+  const texts = parts.flatMap((part) => (part.type === 'text' ? [part.text] : []));
+  const calls = parts.flatMap((part) =>
+    part.type === 'tool_call' ? [{ name: part.name, arguments: part.arguments }] : [],
+  );
+  return { text: texts.join('\n'), calls };
+}
+
 const CHARACTERS_A_TOKEN = 4;
 
 /** For a provider that reports no usage: clients need numbers, and zeros make agents show an empty context. */

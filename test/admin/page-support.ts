@@ -21,6 +21,7 @@ export const HEADINGS: Readonly<Record<string, string>> = {
   'sign-ins': 'Sign-ins',
   models: 'Models',
   try: 'Try it',
+  compare: 'Compare',
   audit: 'Audit',
   connect: 'Connect',
 };

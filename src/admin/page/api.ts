@@ -4,6 +4,7 @@ import type { z } from 'zod';
 import { percentDecoded } from '../../percent.ts';
 import type { LiveFrame, NewRequests } from '../../observe/live.ts';
 import type { RequestJson } from '../../accounts/request-json.ts';
+import type { Asked as AskedSchema } from '../operations/as-key/ask.ts';
 import type { Member as MemberSchema } from '../operations/as-key/member.ts';
 import type * as schemas from '../schemas.ts';
 
@@ -22,6 +23,7 @@ export type Target = z.output<typeof schemas.Target>;
 export type Configuration = z.output<typeof schemas.Configuration>;
 export type Connect = z.output<typeof schemas.Connect>;
 export type Member = z.output<typeof MemberSchema>;
+export type Asked = z.output<typeof AskedSchema>;
 export type AuditRow = z.output<typeof schemas.AuditRow>;
 export type Session = z.output<typeof schemas.Session>;
 type Problem = z.output<typeof schemas.Problem>;

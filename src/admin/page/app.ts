@@ -15,6 +15,7 @@ import { Name } from './parts/text.ts';
 import { ThemeSwitch } from './parts/theme.ts';
 import { hrefOf, hrefOfView, readPlace, rememberPlace, type ViewProps } from './route.ts';
 import { AuditView } from './views/audit.ts';
+import { CompareView } from './views/asking/compare.ts';
 import { ConnectView } from './views/connect.ts';
 import { KeysView } from './views/keys.ts';
 import { MemberView } from './views/member.ts';
@@ -23,7 +24,7 @@ import { NowView } from './views/now.ts';
 import { RequestsView } from './views/requests.ts';
 import { SignInsView } from './views/sign-ins.ts';
 import { SignIn } from './views/sign-in.ts';
-import { TryView } from './views/try.ts';
+import { TryView } from './views/asking/try.ts';
 import { UsageView } from './views/usage.ts';
 import type { VNode } from 'preact';
 
@@ -35,6 +36,7 @@ const VIEWS = [
   { view: 'sign-ins', title: 'Sign-ins', of: SignInsView },
   { view: 'models', title: 'Models', of: ModelsView },
   { view: 'try', title: 'Try it', of: TryView },
+  { view: 'compare', title: 'Compare', of: CompareView },
   { view: 'audit', title: 'Audit', of: AuditView },
   { view: 'connect', title: 'Connect', of: ConnectView },
 ] as const;

@@ -3,7 +3,7 @@
 import { z } from 'zod';
 import { createCollector } from '../../../canonical/collect.ts';
 import type { JsonObject } from '../../../canonical/json.ts';
-import type { Reply } from '../../../canonical/reply.ts';
+import { contentOf, type Reply } from '../../../canonical/reply.ts';
 import { PROTOCOL_NAMES, type ProtocolName, type Tool } from '../../../canonical/request.ts';
 import { DEFAULT_TRAITS } from '../../../canonical/traits.ts';
 import { FailureError, messageOf } from '../../../errors.ts';
@@ -64,7 +64,7 @@ export const askOperations: readonly Operation[] = [
       const nothing = { text: '', calls: [], schemas: {}, stop: null, request: ended };
       if (asked.failure !== undefined) return { ...nothing, error: withoutKeys(asked.failure.message) };
       try {
-        return { ...nothing, ...contentOf(sink.reply(name, parts.ids), toolsIn(value, name)), error: null };
+        return { ...nothing, ...answerOf(sink.reply(name, parts.ids), toolsIn(value, name)), error: null };
       } catch (error) {
         return { ...nothing, error: withoutKeys(messageOf(error)) };
       }
@@ -72,21 +72,13 @@ export const askOperations: readonly Operation[] = [
   }),
 ];
 
-function contentOf({ parts, stop }: Reply, tools: readonly Tool[]) {
-  const calls = parts.flatMap((part) =>
-    part.type === 'tool_call' ? [{ name: part.name, arguments: part.arguments }] : [],
-  );
-  const called = new Set(calls.map(({ name }) => name));
-  return {
-    text: parts.flatMap((part) => (part.type === 'text' ? [part.text] : [])).join('\n'),
-    calls,
-    schemas: Object.fromEntries(
-      tools.flatMap((tool) =>
-        tool.type === 'function' && called.has(tool.name) ? [[tool.name, tool.parameters]] : [],
-      ),
-    ),
-    stop: stop.reason,
-  };
+function answerOf({ parts, stop }: Reply, tools: readonly Tool[]) {
+  const { text, calls } = contentOf(parts);
+  const schemas = tools.flatMap((tool): [string, unknown][] => {
+    const isCalled = tool.type === 'function' && calls.some(({ name }) => name === tool.name);
+    return isCalled ? [[tool.name, tool.parameters]] : [];
+  });
+  return { text, calls, schemas: Object.fromEntries(schemas), stop: stop.reason };
 }
 
 /** A request of which no other protocol can take something has no tools that are known here. */

@@ -1,7 +1,7 @@
 // One request to one target through a gateway, as a client of the request's protocol sends it; and what came of it.
 import type { Cancellation } from '../../../cancellation.ts';
 import type { Clock } from '../../../clock.ts';
-import type { Reply } from '../../../canonical/reply.ts';
+import { contentOf, type Reply } from '../../../canonical/reply.ts';
 import type { ProtocolName } from '../../../canonical/request.ts';
 import { DEFAULT_TRAITS } from '../../../canonical/traits.ts';
 import { messageOf } from '../../../errors.ts';
@@ -126,7 +126,8 @@ async function answerIn(reply: ProviderReply, { protocol }: ComparedRequest, ids
     return { status, error: message, text: '', calls: [], stop: null };
   }
   try {
-    return { status, error: null, ...contentOf(await decoded(reply, protocol, ids)) };
+    const { parts, stop } = await decoded(reply, protocol, ids);
+    return { status, error: null, ...contentOf(parts), stop: stop.reason };
   } catch (error) {
     return { status, error: messageOf(error), text: '', calls: [], stop: null };
   }
@@ -141,14 +142,4 @@ async function decoded(reply: ProviderReply, name: ProtocolName, ids: Ids): Prom
   }
   const bytes = await readBody(reply.body, LIMITS.maxReply);
   return provider.decodeReply(JSON.parse(bytes.toString('utf8')), bytes);
-}
-
-function contentOf({ parts, stop }: Reply): Pick<Outcome, 'text' | 'calls' | 'stop'> {
-  return {
-    text: parts.flatMap((part) => (part.type === 'text' ? [part.text] : [])).join('\n'),
-    calls: parts.flatMap((part) =>
-      part.type === 'tool_call' ? [{ name: part.name, arguments: part.arguments }] : [],
-    ),
-    stop: stop.reason,
-  };
 }

@@ -1,13 +1,13 @@
 // A prompt as a key, streamed: what its client would get, from which target, with which headers, at what cost. Nothing of it is kept.
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { get, tryKey, type Key, type Model, type Page, type RequestJson } from '../api.ts';
-import * as format from '../format.ts';
-import { html } from '../html.ts';
-import { textOf } from '../parts/dialog.ts';
-import { Select, Text } from '../parts/fields.ts';
-import { Await, Empty, Failure, useLoaded } from '../parts/load.ts';
-import { Facts, State } from '../parts/text.ts';
-import { hrefOf, type ViewProps } from '../route.ts';
+import { get, tryKey, type Key, type Model, type Page, type RequestJson } from '../../api.ts';
+import * as format from '../../format.ts';
+import { html } from '../../html.ts';
+import { textOf } from '../../parts/dialog.ts';
+import { Select, Text } from '../../parts/fields.ts';
+import { Await, Empty, Failure, useLoaded } from '../../parts/load.ts';
+import { Facts, State } from '../../parts/text.ts';
+import { hrefOf, type ViewProps } from '../../route.ts';
 import type { VNode } from 'preact';
 
 export function TryView({ place, change }: ViewProps): VNode {
@@ -31,7 +31,7 @@ export function TryView({ place, change }: ViewProps): VNode {
   `;
 }
 
-const isValid = ({ revoked_at: revoked, expires_at: ends }: Key): boolean =>
+export const isValid = ({ revoked_at: revoked, expires_at: ends }: Key): boolean =>
   revoked === null && (ends === null || Date.parse(ends) > Date.now());
 
 /** What has come of the answer so far. */
@@ -161,7 +161,7 @@ function Try({ keys, place, change }: ViewProps & { keys: readonly Key[] }): VNo
   `;
 }
 
-const titleOf = ({ account, name, prefix }: Key): string =>
+export const titleOf = ({ account, name, prefix }: Key): string =>
   `${account}${name === null ? '' : `, ${name}`} (${prefix}…)`;
 
 /** Those of generation. */
@@ -228,7 +228,7 @@ function Shown({ answer }: { answer: Answer }): VNode {
   </section>`;
 }
 
-function Cost({ of: request }: { of: RequestJson }): VNode {
+export function Cost({ of: request }: { of: RequestJson }): VNode {
   const { id, provider, model } = request;
   return html`<${Facts}
     facts=${[
