@@ -30,6 +30,7 @@ const ROOT = [
   'snake-case',
   'repeats',
   'write-batch',
+  'error-words',
   'folders',
 ];
 const FLOOR_1 = [...ROOT, 'canonical'];
@@ -61,6 +62,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   'snake-case': [],
   repeats: ['clock'],
   'write-batch': [],
+  'error-words': ['errors'],
   folders: [],
   canonical: ROOT,
   protocols: [...FLOOR_1, 'repair'],

@@ -270,6 +270,15 @@ const columns: Record<string, z.ZodType> = Object.fromEntries(
   SHOWN_COLUMNS.map(({ shown, kind }) => [shown, OF_KIND[kind]]),
 );
 
+export const SearchResults = z.object({
+  data: z.array(
+    z.object({
+      kind: z.enum(['request', 'conversation', 'account', 'model']),
+      name: z.string().meta({ description: 'An ID, or a name' }),
+      account: z.string().nullable().meta({ description: 'Of a request or a conversation' }),
+    }),
+  ),
+});
 export const Request = z.object({
   ...(columns as { [Name in keyof ShownColumns]: z.ZodType<ShownColumns[Name], ShownColumns[Name]> }),
   at: time.meta({ description: 'When it ended' }),

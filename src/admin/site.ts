@@ -28,6 +28,7 @@ import { createSessions, type Sessions } from './sessions.ts';
 import { accountOperations } from './operations/accounts.ts';
 import { askOperations } from './operations/as-key/ask.ts';
 import { auditOperations } from './operations/audit.ts';
+import { searchOperations } from './operations/search.ts';
 import { gatewayOperations } from './operations/gateway.ts';
 import { memberOperations } from './operations/as-key/member.ts';
 import { signInOperations } from './operations/sign-ins.ts';
@@ -45,6 +46,7 @@ const owners: readonly Operation[] = [
   ...auditOperations,
   ...tryOperations,
   ...askOperations,
+  ...searchOperations,
   ...streamOperations,
 ];
 

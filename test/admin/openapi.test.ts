@@ -79,6 +79,7 @@ it('describes what every operation answers', async () => {
     denySignIn: { body: { code: (await askForCode(running)).user_code } },
     readUsage: { query: '?since=7d&by=model' },
     readRequest: { params: { id: requestId } },
+    search: { query: `?q=${requestId}` },
     removeAccount: { params: { account: 'new one' } },
     readSession: { as: 'browser' },
     closeSession: { as: 'browser' },

@@ -3,6 +3,7 @@ import { expect, it } from 'vitest';
 import type { RequestJson } from '../../src/accounts/request-json.ts';
 import { gateway, type TestGateway } from '../helpers/gateway.ts';
 import { ask } from '../helpers/ask.ts';
+import { createIds, createRequestIds } from '../../src/ids.ts';
 import { usageRow } from '../store/support.ts';
 import { call, newToken } from './support.ts';
 
@@ -118,4 +119,38 @@ it('goes through all pages of both kinds, each once, whatever their size', async
     expect([query, found.length, new Set(found).size]).toEqual([query, 60, 60]);
     expect(times).toEqual([...times].sort((a, b) => b - a));
   }
+});
+
+it('searches by the beginning of an id and a part of a name, and looks at few rows for any text', async () => {
+  const { running, token } = await started({ routes: { auto: ['sim/echo'] } });
+  await running.newKey({ account: 'Ada' });
+  const ids = createIds();
+  const [one, two] = [NOW - 5000, NOW - 4000].map((at) => createRequestIds(ids, () => at)());
+  await running.store.recordUsage([
+    usageRow({ at: NOW - 3000, requestId: one ?? '', conversation: 'conv_3kX9aB2qAAAAAAAA' }),
+    usageRow({ at: NOW - 2000, requestId: two ?? '' }),
+  ]);
+  const found = async (text: string): Promise<string[]> => {
+    const { status, json } = await call(running, `/search?q=${encodeURIComponent(text)}`, { token });
+    expect(status).toBe(200);
+    return (json.data ?? []).map(({ kind, name }) => `${String(kind)} ${String(name)}`);
+  };
+  expect(await found(one ?? '')).toEqual([`request ${one}`]);
+  expect(await found((one ?? '').slice('req_'.length, 14))).toEqual([`request ${one}`]);
+  expect(await found('3kX9aB2q')).toEqual(['conversation conv_3kX9aB2qAAAAAAAA']);
+  expect(await found('conv_3kX9a')).toEqual(['conversation conv_3kX9aB2qAAAAAAAA']);
+  expect(await found('ada')).toEqual(['account Ada']);
+  expect(await found('uto')).toEqual(['model auto']);
+  expect((await found('sim/')).every((name) => name.startsWith('model sim/'))).toBe(true);
+  let searches = 0;
+  const findRequests = running.store.findRequests.bind(running.store);
+  running.store.findRequests = (query) => {
+    searches += 1;
+    expect(query.most).toBeLessThanOrEqual(200_000);
+    return findRequests(query);
+  };
+  for (const text of ['r', 'req_', 'req_0', 'conv_', 'conv_3', "' OR 1=1 --", '%', '\0', 'ä'.repeat(100)])
+    expect((await found(text)).filter((name) => !/^(account|model) /.test(name))).toEqual([]);
+  expect(searches).toBe(0);
+  expect((await call(running, '/search?q=', { token })).status).toBe(400);
 });

@@ -2,7 +2,7 @@
 import type { AttemptDetail, RequestJson } from '../../accounts/request-json.ts';
 import { shortId } from '../../conversations/names.ts';
 import { plural } from '../../plural.ts';
-import { errorWords } from './error-words.ts';
+import { errorWords } from '../../error-words.ts';
 import {
   clean,
   formatCost,
