@@ -1,4 +1,5 @@
-// What the error of a recorded request means to a person, and whose fault it was. The database and JSON have its kind.
+// What the error of a recorded request means to a person, and whose fault it was; and the cause of a cache miss. The database and JSON
+// have their kinds.
 import type { ErrorKind } from './errors.ts';
 
 type Recorded = ErrorKind | 'client_closed';
@@ -41,3 +42,18 @@ export function blamedFor(kind: string, isRefused: boolean): Blamed | undefined 
   if (kind === 'unavailable' && isRefused) return 'gateway';
   return isKnown(kind) ? WORDS[kind][1] : undefined;
 }
+
+/** What happened to the prompt, by the cause of a cache miss. */
+const MISSES: Readonly<Record<string, string>> = {
+  model: 'another model',
+  parameters: 'parameters changed',
+  tools: 'tools changed',
+  system: 'system text changed',
+  messages: 'messages rewritten',
+  pause: 'a long pause',
+  target: 'another target',
+  key: 'another key',
+  evicted: 'the provider forgot it',
+};
+
+export const missWords = (cause: string): string => MISSES[cause] ?? cause;

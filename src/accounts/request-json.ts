@@ -44,6 +44,10 @@ export interface RequestDetail {
   lost?: string[];
   /** Tool calls of a local model that were made whole. */
   repaired?: string[];
+  /** Flags that a provider's refusal of its form taught. */
+  learnt?: string[];
+  /** How long it waited before the only attempt; absent: hardly. */
+  waited_ms?: number;
   /** How long the client's last tools took, if it says so. */
   tools?: { name: string; ms: number }[];
   /** The input tokens that the client got are the gateway's estimate. */
@@ -164,17 +168,19 @@ export function readDetail(text: string | null): RequestDetail {
     message,
     tools,
     rule,
+    waited_ms: waited,
     ...lists
   } = parse(text);
   const detail: RequestDetail = {};
   if (typeof rule === 'string') detail.rule = rule;
   if (Array.isArray(attempts)) detail.attempts = attempts.filter(isAttempt);
   if (Array.isArray(passedOver)) detail.passed_over = passedOver.filter(isPassedOver);
-  for (const name of ['dropped', 'changed', 'lost', 'repaired'] as const) {
+  for (const name of ['dropped', 'changed', 'lost', 'repaired', 'learnt'] as const) {
     const list = lists[name];
     if (Array.isArray(list)) detail[name] = list.filter((item) => typeof item === 'string');
   }
   if (Array.isArray(tools)) detail.tools = tools.filter(isToolTime);
+  if (typeof waited === 'number') detail.waited_ms = waited;
   if (typeof estimated === 'number') detail.estimated_input = estimated;
   if (typeof message === 'string') detail.message = message;
   return detail;

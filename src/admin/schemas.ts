@@ -319,6 +319,8 @@ export const Request = z.object({
     changed: z.array(z.string()).optional(),
     lost: z.array(z.string()).optional(),
     repaired: z.array(z.string()).optional(),
+    learnt: z.array(z.string()).optional().meta({ description: 'Flags that a refusal of its form taught' }),
+    waited_ms: z.number().optional().meta({ description: 'Before the only attempt' }),
     tools: z.array(z.object({ name: z.string(), ms: z.number() })).optional(),
     estimated_input: z.number().optional(),
     message: z.string().optional(),

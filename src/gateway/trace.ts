@@ -138,6 +138,8 @@ export class Trace implements Admitted {
   firstByteAt: number | undefined = undefined;
   /** Targets contacted, a second request to one of them not counted. */
   attempts = 0;
+  /** Names of flags that a refusal of this request taught. */
+  learnt: string[] | undefined = undefined;
   /** The last target that was contacted. */
   contact: Contact | undefined = undefined;
   /** The provider's own request id, as it came: `loggedId`. */

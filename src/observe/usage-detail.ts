@@ -23,7 +23,7 @@ const LONGEST_KEY = 1000;
 
 /** The column `detail` of a usage row, as JSON; null if the request has nothing for it. */
 export function detailOf(trace: FinishedTrace): string | null {
-  const { failures, passedOver, rule, contact, outcome, message, estimatedInput, identity } = trace;
+  const { failures, passedOver, rule, contact, outcome, message, estimatedInput, identity, learnt } = trace;
   const onlyFields =
     failures.length + passedOver.length === 0 &&
     rule === undefined &&
@@ -32,6 +32,8 @@ export function detailOf(trace: FinishedTrace): string | null {
     message === undefined &&
     contact?.providerKey === undefined &&
     estimatedInput === undefined &&
+    learnt === undefined &&
+    waitedMs(trace) === undefined &&
     identity.tools === null;
   if (!onlyFields) return write(trace);
   if (contact === undefined || contact.dropped.length + contact.changed.length === 0) return null;
@@ -66,14 +68,27 @@ function describe(trace: FinishedTrace, bounds: Bounds): RequestDetail {
     changed: contact?.changed,
     lost: outcome.lost,
     repaired: outcome.repaired,
+    learnt: trace.learnt,
   };
   for (const [name, list = []] of Object.entries(lists)) {
     if (list.length > 0) detail[name as keyof typeof lists] = namesOf(list, bounds);
   }
+  const waited = waitedMs(trace);
+  if (waited !== undefined) detail.waited_ms = waited;
   if (identity.tools !== null) detail.tools = [...identity.tools];
   if (estimatedInput !== undefined) detail.estimated_input = estimatedInput;
   if (message !== undefined) detail.message = cut(message, bounds.message);
   return detail;
+}
+
+/** Shorter ones are not worth a note. */
+const LEAST_WAITED_MS = 500;
+
+/** Before the only attempt; of several, their times say it. */
+function waitedMs({ failures, contacts, contactedAt, startedAt }: FinishedTrace): number | undefined {
+  if (failures.length > 0 || contacts !== 1) return undefined;
+  const ms = contactedAt - startedAt;
+  return ms < LEAST_WAITED_MS ? undefined : round(ms);
 }
 
 /** The attempts of a request; empty if its first contact answered. */

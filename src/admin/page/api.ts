@@ -18,6 +18,7 @@ export type RotatedKey = z.output<typeof schemas.RotatedKey>;
 export type Usage = z.output<typeof schemas.Usage>;
 export type UsageSummary = z.output<typeof schemas.UsageSummary>;
 export type SummaryTotals = UsageSummary['totals'];
+export type SearchResult = z.output<typeof schemas.SearchResults>['data'][number];
 export type Model = z.output<typeof schemas.Model>;
 export type Target = z.output<typeof schemas.Target>;
 export type Configuration = z.output<typeof schemas.Configuration>;

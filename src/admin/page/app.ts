@@ -11,6 +11,7 @@ import {
 import { html } from './html.ts';
 import { useLive, useLiveStream } from './live.ts';
 import { Failure } from './parts/load.ts';
+import { Search } from './parts/search.ts';
 import { Name } from './parts/text.ts';
 import { ThemeSwitch } from './parts/theme.ts';
 import { hrefOf, hrefOfView, readPlace, rememberPlace, type ViewProps } from './route.ts';
@@ -21,7 +22,7 @@ import { KeysView } from './views/keys.ts';
 import { MemberView } from './views/member.ts';
 import { ModelsView } from './views/models.ts';
 import { NowView } from './views/now.ts';
-import { RequestsView } from './views/requests.ts';
+import { RequestsView } from './views/requests/list.ts';
 import { SignInsView } from './views/sign-ins.ts';
 import { SignIn } from './views/sign-in.ts';
 import { TryView } from './views/asking/try.ts';
@@ -137,6 +138,7 @@ function Frame({ account, onLeave }: { account: string | null; onLeave: () => vo
     <header>
       <p class="brand">Gateway</p>
       <${Views} views=${views} view=${view} title=${title} />
+      ${account === null && html`<${Search} />`}
       <div class="tools">
         ${account === null ? html`<${Connection} />` : html`<p class="quiet-text"><${Name} of=${account} /></p>`}
         <${ThemeSwitch} />

@@ -2,7 +2,7 @@
 import type { AttemptDetail, RequestJson } from '../../accounts/request-json.ts';
 import { shortId } from '../../conversations/names.ts';
 import { plural } from '../../plural.ts';
-import { errorWords } from '../../error-words.ts';
+import { errorWords, missWords } from '../../error-words.ts';
 import {
   clean,
   formatCost,
@@ -69,25 +69,12 @@ function cachedText({ cache: { share } }: RequestJson): string {
   return share === null ? '-' : `${Math.round(100 * share)}%`;
 }
 
-/** What happened to the prompt, by the cause of a miss. */
-const MISSES: Readonly<Record<string, string>> = {
-  model: 'another model',
-  parameters: 'parameters changed',
-  tools: 'tools changed',
-  system: 'system text changed',
-  messages: 'messages rewritten',
-  pause: 'a long pause',
-  target: 'another target',
-  key: 'another key',
-  evicted: 'the provider forgot it',
-};
-
 /** `miss: tools changed, 41,230 tokens, $0.15` */
 function missTexts({ cache: { miss } }: RequestJson, isWhole: boolean): string[] {
   if (miss === null) return [];
   const { cause, detail, tokens: count, cost_usd: cost } = miss;
   const words = [
-    `miss: ${MISSES[cause] ?? cause}${isWhole && detail !== null ? ` (${detail})` : ''}`,
+    `miss: ${missWords(cause)}${isWhole && detail !== null ? ` (${detail})` : ''}`,
     ...(count === null ? [] : [`${formatCount(count)} tokens`]),
     ...(cost === null ? [] : [formatCost(cost)]),
   ];
@@ -155,7 +142,8 @@ export function requestLines(request: RequestJson, canvas: Canvas): string[] {
   const { style } = canvas;
   const labelled = labelledBy(canvas);
   const { detail } = request;
-  const { dropped = [], changed = [], lost = [], repaired = [], passed_over: passedOver = [] } = detail;
+  const { dropped = [], changed = [], lost = [], repaired = [], learnt = [] } = detail;
+  const { passed_over: passedOver = [] } = detail;
   const list = (names: readonly string[]): string[] => (names.length === 0 ? [] : [clean(names.join(', '))]);
   return [
     style.bold(clean(request.id ?? 'a request without an id')),
@@ -176,6 +164,7 @@ export function requestLines(request: RequestJson, canvas: Canvas): string[] {
     ...labelled('changed', changed.map(clean)),
     ...labelled('lost', list(lost)),
     ...labelled('repaired', repaired.map(clean)),
+    ...labelled('learnt', list(learnt)),
     ...(request.refused ? [] : labelled('tokens', [tokenText(request)])),
     ...(request.refused ? [] : labelled('cost', [formatCost(request.cost_usd)])),
     ...labelled('cache', missTexts(request, true).map(clean)),

@@ -63,6 +63,7 @@ export function learnMore(
 export function keepLesson(lesson: Lesson, { deps: { routing, log }, trace }: Asking): void {
   const { target, protocol, traits, words } = lesson;
   routing.lessons.keep(lesson);
+  (trace.learnt ??= []).push(...Object.keys(traits));
   log.warn('a provider refused the form of a request; asked again without it, and learnt', {
     request: trace.requestId,
     target,

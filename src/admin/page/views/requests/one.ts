@@ -1,0 +1,306 @@
+// One request: how it ended and why, its time step by step, who answered, what was left out. Bodies are not stored.
+import { missWords } from '../../../../error-words.ts';
+import { get, type Key, type Page, type RequestJson } from '../../api.ts';
+import * as format from '../../format.ts';
+import { html, type Children } from '../../html.ts';
+import { Outcome } from './outcome.ts';
+import { CopyButton, State, Time, Bar, Facts, type Fact } from '../../parts/text.ts';
+import { Await, useLoaded } from '../../parts/load.ts';
+import { Table, type Column } from '../../parts/table.ts';
+import { hrefOf, type Place } from '../../route.ts';
+import { stepsOf, type Step } from './time-line.ts';
+import { curlOf } from './curl.ts';
+import type { VNode } from 'preact';
+
+/** `place`: with the filters of the list from which somebody came. */
+export function RequestView({ id, place }: { id: string; place: Place }): VNode {
+  const request = useLoaded(
+    (signal) => get<RequestJson>(`/requests/${encodeURIComponent(id)}`, {}, signal),
+    [id],
+  );
+  return html`
+    <p class="back"><a href=${hrefOf('requests', place.query)}>Requests</a></p>
+    <h1 tabindex="-1">Request <code class="id">${id}</code></h1>
+    <${Await} of=${request}>${(value: RequestJson) => html`<${Detail} request=${value} />`}<//>
+  `;
+}
+
+function Detail({ request }: { request: RequestJson }): VNode {
+  const { detail, id } = request;
+  const curl = curlOf(request, location.origin);
+  return html`
+    <p class="outcome"><${Outcome} of=${request} /></p>
+    ${detail.message !== undefined && html`<blockquote>${detail.message}</blockquote>`}
+    <p class="copies">
+      ${id !== null && html`<${CopyButton} text=${id} label="the id of the request">Copy the id<//>`}
+      ${
+        curl !== undefined &&
+        html`<${CopyButton} text=${curl} label="a command that asks alike, without key and text"
+          >Copy as curl<//
+        >`
+      }
+    </p>
+    <${TimeLine} request=${request} />
+    <div class="columns">
+      <section>
+        <h2>What</h2>
+        <${Known} facts=${what(request)} />
+      </section>
+      <section>
+        <h2>How long</h2>
+        <${Known} facts=${timings(request)} />
+      </section>
+      ${
+        !request.refused &&
+        html`<section>
+          <h2>Tokens</h2>
+          <${Known} facts=${tokens(request)} />
+          <${Cache} request=${request} />
+        </section>`
+      }
+    </div>
+    ${!request.refused && html`<${Attempts} request=${request} /> <${LeftOut} detail=${detail} />`}
+    <p class="quiet-text">The texts of requests and answers are not stored.</p>
+  `;
+}
+
+/** Facts that have a value; the names of the others are folded. */
+function Known({ facts }: { facts: readonly Fact[] }): VNode {
+  const isKnown = ({ value }: Fact): boolean => value !== null && value !== format.UNKNOWN;
+  const unknown = facts.filter((fact) => !isKnown(fact)).map(({ name }) => name);
+  return html`<${Facts} facts=${facts.filter(isKnown)} /> ${
+      unknown.length > 0 &&
+      html`<details class="folded">
+        <summary>${unknown.length === 1 ? 'One is' : `${unknown.length} are`} not known</summary>
+        ${unknown.join(', ')}
+      </details>`
+    }`;
+}
+
+const STEPS = { waited: 'Waited', failed: 'Failed', thought: 'First byte', answered: 'Last byte' };
+
+function stepText({ kind, target, error }: Step): Children {
+  if (kind === 'waited') return 'Waited in the gateway, before a target was asked';
+  if (kind === 'failed') return html`${target} failed${error === undefined ? '' : `: ${error}`}`;
+  if (kind === 'thought') return html`First byte of ${target}`;
+  return error === undefined ? 'From the first byte to the last' : `From the first byte on, until: ${error}`;
+}
+
+function TimeLine({ request }: { request: RequestJson }): VNode | null {
+  const steps = stepsOf(request);
+  const whole = steps.reduce((sum, { ms }) => sum + ms, 0);
+  if (steps.length === 0) return null;
+  return html`<section>
+    <h2>Time</h2>
+    <div class="line-of-time" aria-hidden="true">
+      ${steps.map(
+        ({ kind, ms }) =>
+          html`<span
+            class="step-${kind}"
+            title="${STEPS[kind]} ${format.duration(ms)}"
+            style=${{ width: `${(100 * ms) / whole}%` }}
+          ></span>`,
+      )}
+    </div>
+    <ol class="steps">
+      ${steps.map(
+        (step) =>
+          html`<li>
+            <i class="step-${step.kind}" aria-hidden="true"></i>
+            <span>${stepText(step)}</span>
+            <span class="nowrap">${format.duration(step.ms)}</span>
+          </li>`,
+      )}
+    </ol>
+  </section>`;
+}
+
+function what(request: RequestJson): Fact[] {
+  const { account, key, endpoint, model_asked, provider, model, stream, conversation, refused } = request;
+  const { agent, agent_type: type, class: kind, prompt, label, client } = request;
+  return [
+    {
+      name: 'Account',
+      value: account === null ? 'removed' : html`<a href=${hrefOf('requests', { account })}>${account}</a>`,
+    },
+    { name: 'Key', value: key === null ? null : html`<${KeyName} id=${key} />` },
+    { name: 'Endpoint', value: `${endpoint}${stream ? ', streamed' : ''}` },
+    { name: 'Asked for', value: model_asked },
+    ...(refused
+      ? []
+      : [{ name: 'Target', value: provider === null ? 'none' : `${provider}/${model ?? ''}` }]),
+    {
+      name: 'Conversation',
+      value:
+        conversation === null
+          ? null
+          : html`<a href=${hrefOf('conversations', {}, conversation)}
+                ><code class="id">${conversation}</code></a
+              >
+              (<a href=${hrefOf('requests', { since: '30d', conversation })}>its requests</a>)`,
+    },
+    { name: 'Agent', value: agent === null ? type : [type, agent].filter((word) => word !== null).join(' ') },
+    { name: 'Work', value: kind },
+    { name: 'Task', value: prompt },
+    { name: 'Label', value: label },
+    { name: 'Client', value: client },
+  ];
+}
+
+/** By the name that people gave it. A key of `gateway run` is deleted some days after its end. */
+function KeyName({ id }: { id: string }): VNode {
+  const keys = useLoaded((signal) => get<Page<Key>>('/keys', { q: id, limit: '10' }, signal), [id]);
+  const key = keys.value?.data.find((one) => one.id === id);
+  const name = key === undefined ? html`<code>${id}</code>` : (key.name ?? html`<code>${key.prefix}…</code>`);
+  return html`${
+      key === undefined
+        ? name
+        : html`<a href=${hrefOf('keys', { state: 'all', q: id })} title=${id}>${name}</a>`
+    }
+    (<a href=${hrefOf('requests', { since: '30d', key: id })}>its requests</a>)`;
+}
+
+function timings({ at, first_byte_ms, duration_ms, output_tokens }: RequestJson): Fact[] {
+  const rest = duration_ms === null || first_byte_ms === null ? null : duration_ms - first_byte_ms;
+  const pace = rest === null || rest < 50 || output_tokens === null ? null : (1000 * output_tokens) / rest;
+  return [
+    { name: 'Ended', value: html`<${Time} at=${at} whole />` },
+    { name: 'First byte', value: format.duration(first_byte_ms) },
+    { name: 'Whole', value: format.duration(duration_ms) },
+    { name: 'Tokens a second', value: format.rate(pace) },
+  ];
+}
+
+function tokens(request: RequestJson): Fact[] {
+  const estimated = request.detail.estimated_input;
+  return [
+    {
+      name: 'Input',
+      value:
+        request.input_tokens === null && estimated !== undefined
+          ? `about ${format.count(estimated)}`
+          : format.count(request.input_tokens),
+    },
+    { name: 'from a cache', value: format.count(request.cache_read_tokens) },
+    { name: 'into a cache', value: format.count(request.cache_write_tokens) },
+    { name: 'Output', value: format.count(request.output_tokens) },
+    { name: 'for reasoning', value: format.count(request.reasoning_tokens) },
+    { name: 'Cost', value: format.cost(request.cost_usd) },
+  ];
+}
+
+/** The part of the input that a cache had, or why it had to be read anew. */
+function Cache({ request: { cache } }: { request: RequestJson }): VNode {
+  const { share, miss } = cache;
+  const facts: Fact[] = [
+    ...(share === null
+      ? []
+      : [
+          {
+            name: 'Cached',
+            value: html`<span class="share"
+              ><${Bar} part=${share} whole=${1} />${format.share(share, 1)} of the input</span
+            >`,
+          },
+        ]),
+    ...(miss === null
+      ? []
+      : [
+          {
+            name: 'Cache miss',
+            value: html`<${State} tone="warn"
+                >${missWords(miss.cause)}${miss.detail === null ? '' : ` (${miss.detail})`}<//
+              >
+              ${miss.tokens === null ? '' : ` ${format.count(miss.tokens)} tokens read anew`}
+              ${miss.cost_usd === null ? '' : `, ${format.cost(miss.cost_usd)}`}`,
+          },
+        ]),
+  ];
+  return facts.length === 0 ? html`` : html`<div class="below"><${Facts} facts=${facts} /></div>`;
+}
+
+type Attempt = NonNullable<RequestJson['detail']['attempts']>[number];
+
+/** A request that the first target answered has no list. */
+function attemptsOf({ detail, provider, model, duration_ms, status }: RequestJson): readonly Attempt[] {
+  if (detail.attempts !== undefined) return detail.attempts;
+  if (provider === null || duration_ms === null) return [];
+  return [{ target: `${provider}/${model ?? ''}`, protocol: '', status, ms: duration_ms }];
+}
+
+/** The attempt without an error is the last one: its end is that of the request. */
+function Result({ of: { error, status }, request }: { of: Attempt; request: RequestJson }): VNode {
+  const fault = error ?? request.error;
+  if (fault === null) return html`<${State} tone="good">answered<//>`;
+  return html`<${State} tone="bad">${fault}<//>${status !== undefined && ` status ${status}`}`;
+}
+
+function Attempts({ request }: { request: RequestJson }): VNode {
+  const attempts = attemptsOf(request);
+  const longest = Math.max(1, ...attempts.map(({ ms }) => ms));
+  const columns: Column<Attempt>[] = [
+    { title: 'Target', cell: ({ target }) => target, isHead: true },
+    { title: 'Protocol', cell: ({ protocol }) => protocol, isMinor: true },
+    { title: 'Result', cell: (attempt) => html`<${Result} of=${attempt} request=${request} />` },
+    { title: 'Message', cell: ({ message }) => message ?? '' },
+    {
+      title: 'Took',
+      cell: ({ ms }) =>
+        html`<span class="share"><${Bar} part=${ms} whole=${longest} />${format.duration(ms)}</span>`,
+      isNumber: true,
+    },
+  ];
+  const { passed_over: passedOver = [] } = request.detail;
+  return html`
+    <section>
+      <h2>Attempts</h2>
+      ${request.detail.rule === undefined ? '' : html`<p>The rule of the route: ${request.detail.rule}</p>`}
+      ${
+        attempts.length === 0
+          ? html`<p>No target was contacted.</p>`
+          : html`<${Table}
+              caption="Attempts, in their order"
+              columns=${columns}
+              rows=${attempts}
+              keyOf=${(_: Attempt, index: number) => String(index)}
+            />`
+      }
+      ${
+        passedOver.length > 0 &&
+        html`<h3>Targets that were passed over</h3>
+          <${Facts} facts=${passedOver.map(({ target, why }) => ({ name: target, value: why }))} />`
+      }
+    </section>
+  `;
+}
+
+const LISTS = [
+  { name: 'dropped', title: 'Fields of the request that the target does not take' },
+  { name: 'changed', title: 'Fields that were changed in form' },
+  { name: 'lost', title: "Parts of the answer that the client's protocol cannot hold" },
+  { name: 'repaired', title: 'Tool calls of the model that were repaired' },
+  { name: 'learnt', title: 'What a refusal taught, for later requests to the target' },
+] as const;
+
+function LeftOut({ detail }: { detail: RequestJson['detail'] }): VNode {
+  const shown = LISTS.flatMap(({ name, title }) => {
+    const names = detail[name] ?? [];
+    return names.length === 0 ? [] : [{ title, names }];
+  });
+  return html`
+    <section>
+      <h2>Left out or changed</h2>
+      ${
+        shown.length === 0
+          ? html`<p>Nothing.</p>`
+          : shown.map(
+              ({ title, names }) =>
+                html`<h3>${title}</h3>
+                  <ul class="names">
+                    ${names.map((name) => html`<li><code>${name}</code></li>`)}
+                  </ul>`,
+            )
+      }
+    </section>
+  `;
+}
