@@ -5,7 +5,7 @@ import type { ErrorKind } from './errors.ts';
 type Recorded = ErrorKind | 'client_closed';
 
 /** `limit`: of the account, or a brake. */
-export type Blamed = 'client' | 'provider' | 'gateway' | 'limit';
+type Blamed = 'client' | 'provider' | 'gateway' | 'limit';
 
 const WORDS = {
   invalid_request: ['the request is not valid', 'client'],

@@ -244,6 +244,14 @@ const WIRE_ALLOWED: Readonly<Record<string, readonly string[]>> = {
   'observe/traces.ts': ['chat'],
   // A line to be copied for a first request.
   'cli/ui/banner.ts': ['/v1/chat/completions'],
+  // A command to be copied.
+  'admin/page/views/requests/curl.ts': [
+    'chat',
+    'max_tokens',
+    '/v1/chat/completions',
+    '/v1/messages',
+    '/v1/responses',
+  ],
   // Names of packages, and settings of clients.
   'tools/setups.ts': ['chat', 'max_tokens', 'v1/chat/completions'],
   'tools/editors.ts': ['chat', 'max_tokens', 'tool_use', 'prompt_cache_key', '/v1/chat/completions'],

@@ -56,7 +56,7 @@ export function Search(): VNode {
     location.hash = placeOf(one);
     close();
   };
-  return html`<div class="search" role="search" ref=${box}>
+  return html`<div class="search" role="search" aria-label="Anything by name or id" ref=${box}>
     <input
       ref=${input}
       type="search"
