@@ -41,6 +41,16 @@ export type StreamOpening = {
 
 export type RelayedOpening = Extract<StreamOpening, { kind: 'relayed' }>;
 
+const NONE: readonly never[] = [];
+
+/** To be called when the answer has begun: what came before its commit would stay in memory as long as the stream. */
+export function forgetStart(opening: StreamOpening): void {
+  opening.rest = NONE;
+  if (opening.kind !== 'relayed') opening.events = NONE;
+  if (opening.kind === 'relayed') opening.held = NONE;
+  else if (opening.kind === 'stepped') opening.relayed.held = NONE;
+}
+
 interface OpeningOptions {
   request: BuiltRequest;
   /** The client asked for usage in the stream. */

@@ -5,7 +5,7 @@ import { isObject } from '../../canonical/json.ts';
 import { withoutKeys } from '../../ids.ts';
 import type { Exchange, HeaderList } from '../exchange.ts';
 import type { Inbound } from '../inbound/read-request.ts';
-import type { CommittedReply, StreamOpening } from '../outbound/first-frame.ts';
+import { type CommittedReply, forgetStart, type StreamOpening } from '../outbound/first-frame.ts';
 import { createStep } from '../outbound/event-steps.ts';
 import { errorOf } from '../outbound/fallback-error.ts';
 import type { ProviderAnswer } from '../outbound/fallback.ts';
@@ -155,6 +155,7 @@ function writeStream(
   const { cutsBrokenStreams: cutsBroken } = client;
   const settle = hold && ((outcome: Outcome) => hold.settle(outcome, trace));
   const ended = pump({ source, writer, errorEvent, cutsBroken, exchange, trace, settle, clock: deps.clock });
+  forgetStart(opening);
   if (!isKept(options)) return ended;
   return ended.then((outcome) => {
     if (outcome.error !== null) return outcome;

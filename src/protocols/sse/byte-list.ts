@@ -1,9 +1,10 @@
 // Bytes that come in pieces and are wanted as one. The buffer grows by doubling, so that many small pieces cost linear time.
 
 const LEAST = 512;
+const EMPTY = Buffer.alloc(0);
 
 export class ByteList {
-  #bytes = Buffer.alloc(0);
+  #bytes = EMPTY;
   length = 0;
 
   append(piece: Buffer): void {
@@ -19,7 +20,7 @@ export class ByteList {
   /** Everything so far; then it is empty. */
   take(): Buffer {
     const whole = this.#bytes.subarray(0, this.length);
-    this.#bytes = Buffer.alloc(0);
+    this.#bytes = EMPTY;
     this.length = 0;
     return whole;
   }
