@@ -1,5 +1,14 @@
 // Reads a tape. It may be anybody's: names, sizes and contents are checked, and no link leads out of its folder.
-import { closeSync, constants, fstatSync, openSync, readdirSync, readFileSync, statSync } from 'node:fs';
+import {
+  closeSync,
+  constants,
+  fstatSync,
+  lstatSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+} from 'node:fs';
 import path from 'node:path';
 import { CliError } from '../cli-error.ts';
 import { messageOf } from '../errors.ts';
@@ -60,12 +69,16 @@ export function readTape(folder: string): Tape {
   if (typeof found === 'string')
     throw new CliError(`${path.join(folder, HEAD_FILE)}: ${found}; it is no tape of this version`);
   const numbers = readdirSync(folder)
-    .filter((name) => EXCHANGE_FOLDER.test(name))
+    .filter((name) => EXCHANGE_FOLDER.test(name) && isOwnFolder(path.join(folder, name)))
     .sort(byNumber);
   if (numbers.length > MOST_EXCHANGES)
     throw new CliError(`${folder} holds more than ${MOST_EXCHANGES} requests`);
   return { folder, head: found, exchanges: numbers.flatMap((number) => exchangeIn(folder, number)) };
 }
+
+/** A link may lead out of the tape. */
+const isOwnFolder = (folder: string): boolean =>
+  lstatSync(folder, { throwIfNoEntry: false })?.isDirectory() === true;
 
 const byNumber = (a: string, b: string): number => Number(a) - Number(b);
 

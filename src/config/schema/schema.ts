@@ -187,7 +187,10 @@ const provider = mapping({
     ),
   ),
   base_url: may(URL_TEXT),
-  tape: may(FOLDER),
+  // Without it the provider would be one of another kind, and what is said of that would mislead.
+  tape: reads((value, report): string | undefined =>
+    value === undefined ? undefined : (FOLDER.read(value) ?? report(`names no folder; ${FOLDER.right}`)),
+  ),
   region: may(REGION),
   api_key: apiKeys,
   headers: maybe(headers),

@@ -10,7 +10,7 @@ import { SIM } from '../../../config/providers.ts';
 import { FailureError } from '../../../errors.ts';
 import { plural } from '../../../plural.ts';
 import type { Tape } from '../../../tapes/read.ts';
-import { ProgramEnd, type Context } from '../../context.ts';
+import { LOCAL_ACCOUNT, ProgramEnd, type Context } from '../../context.ts';
 import { createPrivateFolder } from '../process.ts';
 import type { Session } from '../launch.ts';
 import { say } from '../../ui/lines.ts';
@@ -38,6 +38,7 @@ export async function replaySession(
   const files = createPrivateFolder();
   const config = {
     ...configOf(tape, base, !fast),
+    ollama: tape.exchanges.some(({ head }) => head.protocol === 'ollama') ? { account: LOCAL_ACCOUNT } : null,
     database: files.fileAt('gateway.db'),
     databaseFrom: undefined,
   };
