@@ -73,7 +73,9 @@ const copies = {
   async resolveId(source, importer = '', options) {
     const copies =
       importer.endsWith(COPY) ||
-      /\/src\/cli\/|\/src\/(?:log|accounts\/admin|providers\/direct-client)\.ts$/.test(importer);
+      /\/src\/cli\/|\/src\/(?:log|accounts\/(?:admin|conversation-report)|providers\/direct-client)\.ts$/.test(
+        importer,
+      );
     if (!copies || !source.startsWith('.')) return undefined;
     const found = await this.resolve(source, importer.replace(COPY, ''), { ...options, skipSelf: true });
     return found !== null && COPIED.test(found.id) && !SHARED.test(found.id) ? found.id + COPY : found;

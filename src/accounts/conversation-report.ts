@@ -1,7 +1,9 @@
 // What conversations cost, and which part of each: as `gateway conversations --json` prints it.
 import { isoTime } from '../clock.ts';
+import { readConversationId } from '../conversations/names.ts';
 import type { ConversationPart } from '../store/conversation-parts.ts';
 import type { Brake, Stopped } from '../store/holds/brakes.ts';
+import type { StoreReader } from '../store/reader.ts';
 import type { StoredRequest } from '../store/store.ts';
 import type { Work } from '../store/holds/work.ts';
 import { readDetail } from './request-json.ts';
@@ -32,8 +34,77 @@ export interface ConversationJson extends Sums {
   stopped: Brake | null;
 }
 
+export interface ConversationsQuery {
+  since: number;
+  accountId: number | undefined;
+  label: string | undefined;
+  limit: number;
+}
+
+/** Stopped conversations that are looked at, the last ones. */
+const MOST_STOPS = 10_000;
+
+type ListReader = Pick<StoreReader, 'conversationParts' | 'listStops'>;
+export type ConversationReader = ListReader & Pick<StoreReader, 'listRequests' | 'workOf'>;
+
+/** Conversations with a request since then, and those that were stopped since then, the latest first. */
+export async function listConversations(
+  { since, accountId, label, limit }: ConversationsQuery,
+  store: ListReader,
+): Promise<ConversationJson[]> {
+  const parts = await store.conversationParts({ since, accountId, label, limit });
+  const stops = await store.listStops({ accountId, limit: MOST_STOPS });
+  // A conversation whose requests were all refused has no label.
+  const shown = new Set(parts.map(({ conversation }) => conversation));
+  const isShown = ({ conversation, at }: Stopped): boolean =>
+    shown.has(conversation) || (label === undefined && at >= since);
+  return conversationsJson(parts, stops.filter(isShown)).slice(0, limit);
+}
+
+/** Its requests, and the stop by a brake; one of them may be missing. */
+export interface FoundConversation {
+  id: string;
+  parts: ConversationPart[];
+  stop: Stopped | undefined;
+}
+
+/** Ids that are found with the beginning of one. */
+const MOST_FOUND = 4;
+
+/** Those whose id begins with the text. */
+export async function findConversations(text: string, store: ListReader): Promise<FoundConversation[]> {
+  const prefix = readConversationId(text.trim());
+  if (prefix === undefined) return [];
+  const query = { prefix, limit: MOST_FOUND };
+  const parts = await store.conversationParts(query);
+  const stops = await store.listStops(query);
+  const ids = [...new Set([...parts, ...stops].map(({ conversation }) => conversation))];
+  return ids.map((id) => ({
+    id,
+    parts: parts.filter(({ conversation }) => conversation === id),
+    stop: stops.find(({ conversation }) => conversation === id),
+  }));
+}
+
+/** Whose it is; 0: of an account that was removed. */
+export function ownerOf({ parts, stop }: Pick<FoundConversation, 'parts' | 'stop'>): number {
+  return parts[0]?.accountId ?? stop?.accountId ?? 0;
+}
+
+/** Requests of one conversation that are read one by one, the last ones. */
+const MOST_ROWS = 10_000;
+
+export async function readConversation(
+  found: FoundConversation,
+  store: Pick<ConversationReader, 'listRequests' | 'workOf'>,
+): Promise<OneConversationJson> {
+  const rows = await store.listRequests({ conversation: found.id, limit: MOST_ROWS });
+  const work = await store.workOf(ownerOf(found), found.id);
+  return oneConversationJson(found.parts, rows.reverse(), found.stop, work);
+}
+
 /** All conversations of the parts, and those of which every request was refused, the latest first. */
-export function conversationsJson(
+function conversationsJson(
   parts: readonly ConversationPart[],
   stops: readonly Stopped[] = [],
 ): ConversationJson[] {
@@ -105,7 +176,7 @@ export interface OneConversationJson extends ConversationJson {
 }
 
 /** `rows`: the requests of the conversation, the oldest first. */
-export function oneConversationJson(
+function oneConversationJson(
   parts: readonly ConversationPart[],
   rows: readonly StoredRequest[],
   stop: Stopped | undefined,

@@ -9,13 +9,15 @@ import type { HeaderList, SiteExchange } from '../gateway/exchange.ts';
 import type { Logger } from '../log.ts';
 import type { Routing } from '../routing/routing.ts';
 import type { AdminScope, AdminStore } from '../store/admin/admin-records.ts';
+import type { DatabaseHealth } from '../gateway/database-health.ts';
 import type { BrakeStore } from '../store/holds/brakes.ts';
 import type { GrantStore, HoldStore } from '../store/holds/holds.ts';
+import type { WorkStore } from '../store/holds/work.ts';
 import type { KeyStore, AdmissionStore, UsageStore, RefusalStore, HealthStore } from '../store/store.ts';
 import type { SignIn } from '../sign-in/sign-in.ts';
 import type { Throttle } from '../accounts/throttle.ts';
 import type { Audience, Authenticator, Caller } from './authenticate.ts';
-import type { Events } from './operations/events.ts';
+import type { Events, LiveFeed } from './operations/events.ts';
 import type { AskAsKey } from './operations/as-key/key-exchange.ts';
 import { Problem, type TagOf } from './reply.ts';
 import type { Reports } from './reports.ts';
@@ -51,8 +53,10 @@ export interface AdminParts {
     HoldStore &
     GrantStore &
     BrakeStore &
+    WorkStore &
     HealthStore &
     AdminStore;
+  database: Pick<DatabaseHealth, 'check'>;
   /** Codes of clients that ask to sign in, and who sent wrong ones. */
   signIns: { signIn: SignIn; throttle: Throttle };
   routing: Routing;
@@ -64,6 +68,7 @@ export interface AdminParts {
   sessions: Sessions;
   authenticator: Authenticator;
   events: Events;
+  live: Pick<LiveFeed, 'moment'>;
   reports: Reports;
   tagOf: TagOf;
   askAsKey: AskAsKey;

@@ -10,8 +10,8 @@ import { GROUPINGS } from '../store/store.ts';
 import { SHOWN_COLUMNS, type ShownColumns, type UsageKind } from '../store/usage-columns.ts';
 
 export const time = z.iso.datetime().meta({ description: 'ISO 8601, UTC' });
-const count = z.int().min(0);
-const tokens = count.nullable().meta({ description: 'null: unknown' });
+export const count = z.int().min(0);
+export const tokens = count.nullable().meta({ description: 'null: unknown' });
 
 const named = (fault: (text: string) => string | undefined) =>
   z
@@ -51,18 +51,17 @@ export const AccountChange = z
   .strictObject({ account: accountName.optional(), tier: z.string().min(1).max(64).optional() })
   .refine((change) => Object.keys(change).length > 0, { error: 'names nothing to change: account or tier' });
 export const RemovedAccount = z.object({ account: z.string(), keys: count, requests: count });
+export const limitRow = {
+  kind: z.enum(LIMIT_KINDS),
+  per: z.enum(PERIODS),
+  limit: z.number(),
+  count: z.literal('fresh').optional().meta({ description: 'Tokens read from a cache do not count' }),
+};
 export const Tier = z.object({
   tier: z.string(),
   requests_per_hour: z.int().nullable().meta({ description: 'null: no limit' }),
   limits: z
-    .array(
-      z.object({
-        kind: z.enum(LIMIT_KINDS),
-        per: z.enum(PERIODS),
-        limit: z.number(),
-        count: z.literal('fresh').optional().meta({ description: 'Tokens read from a cache do not count' }),
-      }),
-    )
+    .array(z.object(limitRow))
     .meta({ description: 'Windows of the calendar in UTC; `limit` of cost in USD' }),
 });
 
@@ -196,7 +195,7 @@ export const UsageSummary = z.object({
   ),
 });
 
-const target = { provider: z.string(), model: z.string() };
+export const target = { provider: z.string(), model: z.string() };
 export const TargetRef = z.object(target);
 export const Model = z.object({
   name: z.string(),
@@ -256,8 +255,8 @@ export const Configuration = z.object({
   warnings: z.array(z.string()),
 });
 
-const text = z.string().nullable();
-const number = z.number().nullable();
+export const text = z.string().nullable();
+export const number = z.number().nullable();
 
 /** Of the columns that a request shows. */
 const OF_KIND: Readonly<Record<UsageKind, z.ZodType>> = {

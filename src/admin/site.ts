@@ -32,6 +32,9 @@ import { searchOperations } from './operations/search.ts';
 import { gatewayOperations } from './operations/gateway.ts';
 import { memberOperations } from './operations/as-key/member.ts';
 import { signInOperations } from './operations/sign-ins.ts';
+import { conversationOperations } from './operations/views/conversations.ts';
+import { limitOperations } from './operations/views/limits.ts';
+import { nowOperations } from './operations/views/now.ts';
 import { documentOperation, sessionOperations, streamOperations } from './operations/session.ts';
 import { trafficOperations } from './operations/traffic.ts';
 import { usageOperations } from './operations/usage.ts';
@@ -40,8 +43,11 @@ import { tryOperations } from './operations/as-key/try.ts';
 const owners: readonly Operation[] = [
   ...accountOperations,
   ...signInOperations,
+  ...limitOperations,
+  ...conversationOperations,
   ...trafficOperations,
   ...usageOperations,
+  ...nowOperations,
   ...gatewayOperations,
   ...auditOperations,
   ...tryOperations,
@@ -71,7 +77,7 @@ export interface Admin {
 
 export interface AdminOptions
   extends
-    Omit<AdminParts, 'sessions' | 'authenticator' | 'events' | 'reports' | 'signIns' | 'tagOf'>,
+    Omit<AdminParts, 'sessions' | 'authenticator' | 'events' | 'live' | 'reports' | 'signIns' | 'tagOf'>,
     Record<'live', LiveFeed> {
   store: AdminParts['store'] & SignInStore & Pick<ItemStore, 'itemKey'>;
   /** Those of all workers; undefined: this process has its own. */
@@ -95,7 +101,7 @@ export function createAdmin({ live, log, ...options }: AdminOptions): Admin {
   const tagOf = createTags(() => options.store.itemKey());
   let assets: Promise<Assets> | undefined;
   const site: SiteParts = {
-    parts: { ...options, log, sessions, authenticator, events, reports, signIns, tagOf },
+    parts: { ...options, log, live, sessions, authenticator, events, reports, signIns, tagOf },
     log,
     assets: () => (assets ??= readAssets()),
   };

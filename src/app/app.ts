@@ -32,7 +32,7 @@ import { createTraceExporter, type TraceExporter } from '../observe/traces.ts';
 import { createItemRecorder, createUsageRecorder } from '../observe/records.ts';
 import { createRefusalRecorder } from '../observe/refusals.ts';
 import { createRequestLog } from '../observe/request-log.ts';
-import { createLive, type Live } from '../observe/live.ts';
+import { createLive, type Live, type Moment } from '../observe/live.ts';
 import { createNotices } from '../observe/notices/notices.ts';
 import type { Ids } from '../ids.ts';
 import type { Logger } from '../log.ts';
@@ -83,6 +83,8 @@ export interface App extends Served {
   described: Promise<void>;
   /** The part of `GET /status` that the gateway itself knows; the process adds its pid and version. */
   status(): AppStatus;
+  /** What all requests of this process come to now. */
+  moment(): Moment;
   /** Handlers for the user's commands. */
   controlHandlers: readonly ControlHandler[];
   /** Reads the configuration again. Resolves to its faults; if there are any, nothing changes. */
@@ -128,6 +130,7 @@ export async function startApp(options: AppOptions): Promise<App> {
     ready: deps.discovered,
     described: Promise.all([deps.discovered, priced]).then(() => undefined),
     status: () => statusOf(parts, { urls, since }),
+    moment: () => parts.live.moment(),
     controlHandlers: [
       linkHandler(parts, urls),
       ...liveHandlers(parts.live),

@@ -15,6 +15,7 @@ import type { Parts, Peers, SharedTopic } from './parts.ts';
 
 const DISCOVERY_EVERY_MS = 1000;
 const HEALTH_EVERY_MS = 1000;
+const SAMPLE_EVERY_MS = 1000;
 const DATABASE_EVERY_MS = 6000;
 /** Interval to read the spool files of other gateways in the data folder. */
 const DRAIN_EVERY_MS = 60_000;
@@ -61,6 +62,7 @@ export function startHousekeeping(parts: Parts, urls: readonly string[]): Promis
   const { emit } = parts.notices;
   const lookAtTargets = createTargetNotices({ health: routing.health, clock, emit });
   once(HEALTH_EVERY_MS, () => Promise.resolve(lookAtTargets()));
+  repeat(SAMPLE_EVERY_MS, () => Promise.resolve(parts.live.sample()), parts, SAMPLE_EVERY_MS);
   const lookAtDatabase = createDatabaseNotices({ database: parts.deps.database, clock, emit });
   once(DATABASE_EVERY_MS, lookAtDatabase, DATABASE_EVERY_MS);
   repeat(DRAIN_EVERY_MS, () => parts.spool.drain(), parts);

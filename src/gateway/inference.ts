@@ -205,6 +205,7 @@ async function answer(
   } finally {
     silence.end();
     given?.leave?.();
+    given?.health.ended();
     // Here where nothing was sent, or nobody was there to get it.
     if (hold !== undefined) await hold.settle(trace.outcome, trace);
     finishTrace(trace, deps.clock, deps.observers);

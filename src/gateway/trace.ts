@@ -109,6 +109,8 @@ const NO_FAILURES: readonly FailedContact[] = [];
 export class Progress {
   /** Bytes. */
   written = 0;
+  /** Of them, those that the last sample had counted. */
+  sampled = 0;
   /** Somebody watches: pieces are counted, and the bytes that were searched for them. */
   watched = false;
   pieces = 0;

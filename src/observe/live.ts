@@ -10,12 +10,15 @@ import type { Health, TargetState } from '../routing/state/health.ts';
 import type { Key } from '../store/store.ts';
 import type { Emit, Notice } from './notices/notice.ts';
 import { inputOf, type UsageRow } from '../store/usage-columns.ts';
+import { createSamples, type Sample } from './samples.ts';
 import { conversationsOf, type FinishedPart, type LiveConversation } from './conversations.ts';
 
 export interface LiveRequest {
   id: string;
   account: string;
   model_asked: string;
+  /** Its id; null: none is known. */
+  conversation: string | null;
   /** The target that is asked now, or that answers. */
   target: string | null;
   stream: boolean;
@@ -57,12 +60,23 @@ export interface NewRequests {
   notices?: Notice[];
 }
 
+/** What is known at once, without a watch. */
+export interface Moment {
+  /** The last seconds, oldest first. */
+  samples: readonly Sample[];
+  /** Requests under way of each target that has some. */
+  in_flight: [target: string, requests: number][];
+}
+
 type Send<Event> = (event: Event) => void;
 
 export interface Live extends Required<Observer> {
   /** The row of a request that ended. */
   recorded(row: UsageRow, trace: FinishedTrace): void;
   noticed: Emit;
+  /** To be called every second. */
+  sample(): void;
+  moment(): Moment;
   recent(): { refused: RequestJson[]; under_way: string[] };
   /** Calls `send` with a frame now and every half second. The returned function ends that. */
   watch(send: Send<LiveFrame>): () => void;
@@ -165,6 +179,7 @@ export function createLive({ health, clock }: { health: Health; clock: Clock }):
   const notices = new Ring<Notice>(MOST_NOTICES);
   const totals = { requests: 0, errors: 0, output_tokens: 0, cost_usd: 0 };
   const rates = createRates(clock);
+  const samples = createSamples(clock);
   let watchers = 0;
 
   function frame(): LiveFrame {
@@ -188,7 +203,10 @@ export function createLive({ health, clock }: { health: Health; clock: Clock }):
     },
     finished(trace) {
       underWay.remove(trace);
+      samples.ended(trace);
     },
+    sample: () => samples.take(underWay.list()),
+    moment: () => ({ samples: samples.list(), in_flight: inFlightOf(health) }),
     recorded(row, { key, identity }) {
       lastRequests.push(finishedPart(row, key, identity));
       for (const ended of followed) ended.push({ row, account: key.account });
@@ -233,6 +251,10 @@ export function createLive({ health, clock }: { health: Health; clock: Clock }):
   };
 }
 
+function inFlightOf(health: Health): Moment['in_flight'] {
+  return health.states().flatMap(([key, { inFlight }]) => (inFlight > 0 ? [[key, inFlight]] : []));
+}
+
 /** undefined: nothing is new. */
 function newsSince(
   before: { ended: number; refused: number; notices: number },
@@ -267,12 +289,13 @@ function byTime(a: RequestJson, b: RequestJson): number {
 }
 
 function liveRequest(trace: Trace, now: number, rates: Rates): LiveRequest {
-  const { requestId, key, modelAsked, contact, streamed, firstByteAt, startedAt, attempts } = trace;
+  const { requestId, key, modelAsked, identity, contact, streamed, firstByteAt, startedAt, attempts } = trace;
   const tokens = estimatedTokens(trace.progress);
   return {
     id: requestId,
     account: key.account,
     model_asked: withoutKeys(modelAsked),
+    conversation: identity.conversation,
     target: contact === undefined ? null : withoutKeys(contact.target.key),
     stream: streamed,
     state: firstByteAt === undefined ? 'waiting' : 'answering',

@@ -17,6 +17,7 @@ export type StoreReader = Pick<
   | 'findRefusals'
   | 'conversationParts'
   | 'standings'
+  | 'allStandings'
   | 'listGrants'
   | 'listStops'
   | 'workOf'
@@ -37,6 +38,7 @@ export const NO_STORE: StoreReader = {
   findRefusals: () => Promise.resolve([]),
   conversationParts: () => Promise.resolve([]),
   standings: () => Promise.resolve([]),
+  allStandings: () => Promise.resolve([]),
   listGrants: () => Promise.resolve([]),
   listStops: () => Promise.resolve([]),
   workOf: () => Promise.resolve(NO_WORK),

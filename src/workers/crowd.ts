@@ -5,7 +5,8 @@ import type { App } from '../app/app.ts';
 import type { Clock } from '../clock.ts';
 import { type ControlHandler, ControlError, type WorkerStatus } from '../control/calls.ts';
 import type { LiveConversation } from '../observe/conversations.ts';
-import type { LiveFrame, NewRequests, LiveTarget } from '../observe/live.ts';
+import type { LiveFrame, Moment, NewRequests, LiveTarget } from '../observe/live.ts';
+import { mergeSamples } from '../observe/samples.ts';
 import { mergeResets, targetIn, type ResetReply } from '../routing/state/reset.ts';
 import type { WorkerProcess } from './cluster.ts';
 import { createMetrics } from './metrics.ts';
@@ -19,6 +20,7 @@ export interface Crowd {
   /** `whole` is undefined if no worker answers. */
   status(withinMs?: number): Promise<{ whole: Status | undefined; workers: WorkerStatus[] }>;
   readMetrics(): Promise<string>;
+  moment(): Promise<Moment>;
   watch(send: (frame: object) => void): () => void;
   follow(send: (news: object) => void): () => void;
   handlers: readonly ControlHandler[];
@@ -98,6 +100,7 @@ export function createCrowd(pool: () => Pool<Ready, WorkerProcess>, clock: Clock
       }
       return metrics.read();
     },
+    moment: async () => mergeMoments(await askAll('moment')),
     watch,
     follow,
     added(worker) {
@@ -210,6 +213,14 @@ function mergeStatus(all: readonly Status[]): Status | undefined {
       return { name, avoided: [...new Map(avoided.map((target) => [target.target, target])).values()] };
     }),
   };
+}
+
+function mergeMoments(answers: readonly { value: unknown }[]): Moment {
+  const all = answers.map(({ value }) => value as Moment);
+  const targets = new Map<string, number>();
+  for (const [target, requests] of all.flatMap(({ in_flight: pairs }) => pairs))
+    targets.set(target, (targets.get(target) ?? 0) + requests);
+  return { samples: mergeSamples(all.map(({ samples }) => samples)), in_flight: [...targets] };
 }
 
 const MOST_REQUESTS = 200;

@@ -55,6 +55,16 @@ it('describes what every operation answers', async () => {
   );
 
   await running.newKey({ account: 'asking', tier: 'pro' });
+  const until = new Date(Date.now() + 3_600_000).toISOString();
+  const raised = await call(running, '/limits/test/grants', {
+    method: 'POST',
+    token,
+    body: { requests: 1, until },
+  });
+  const grant = String(raised.json.data?.[0]?.['id']);
+  const conversations = (await call(running, '/conversations', { token })).json.data ?? [];
+  const conversation = { id: String(conversations[0]?.['id']) };
+
   /** What an operation needs beside its path; `browser`: only a session can call it. */
   const NEEDS: Record<
     string,
@@ -80,6 +90,12 @@ it('describes what every operation answers', async () => {
     readUsage: { query: '?since=7d&by=model' },
     readRequest: { params: { id: requestId } },
     search: { query: `?q=${requestId}` },
+    listLimits: { query: '?order=fullest&limit=1' },
+    raiseLimits: { params: { account: 'test' }, body: { requests: 5, until } },
+    revokeGrant: { params: { id: grant } },
+    readConversation: { params: conversation },
+    readOwnConversation: { params: conversation },
+    continueConversation: { params: conversation, body: {} },
     removeAccount: { params: { account: 'new one' } },
     readSession: { as: 'browser' },
     closeSession: { as: 'browser' },

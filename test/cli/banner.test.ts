@@ -32,6 +32,7 @@ async function bannerOf(shell: Shell, { columns, firstKey, colors = false }: Sho
     underWay: { requests: 0, graceMs: 0 },
     ready: Promise.resolve(),
     described: Promise.resolve(),
+    moment: () => ({ samples: [], in_flight: [] }),
     status: () => {
       throw new Error('not asked');
     },

@@ -95,6 +95,17 @@ describe('two workers', () => {
       if (text.includes('"in_flight":6')) break;
     }
     expect(text).toContain('"in_flight":6');
+    const rows = async (path: string): Promise<{ in_flight: number }[]> => {
+      const headers = { authorization: `Bearer ${token}` };
+      const response = await fetch(`${server.url}/admin/api/v1${path}`, { headers });
+      return ((await response.json()) as { data: { in_flight: number }[] }).data;
+    };
+    // Whichever worker answers.
+    for (let round = 0; round < 4; round += 1)
+      expect((await rows('/targets')).map((target) => target.in_flight)).toContain(6);
+    await expect
+      .poll(async () => (await rows('/samples')).map((sample) => sample.in_flight), { timeout: 10_000 })
+      .toContain(6);
     end.open();
     for (const { text: whole } of streams) expect(await whole).toContain('[DONE]');
   });

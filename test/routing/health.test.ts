@@ -193,7 +193,7 @@ describe('the breaker', () => {
     const step = fc.oneof(
       fc.constant('begin' as const),
       fc.record({
-        end: fc.constantFrom('succeeded', 'failed', 'abandoned', 'rate_limited'),
+        end: fc.constantFrom('succeeded', 'failed', 'abandoned', 'rate_limited', 'over'),
         which: fc.nat(20),
       }),
       fc.record({ pass: fc.integer({ min: 0, max: 40_000 }) }),
@@ -203,22 +203,28 @@ describe('the breaker', () => {
         const { clock, health } = setUp();
         fail(health, 'failed', 3);
         let flying: { attempt: HealthTicket; probe: boolean }[] = [];
+        const answering: HealthTicket[] = [];
         for (const action of steps) {
           if (action === 'begin') {
             const probe = health.state(KEY).breaker !== 'closed';
             const attempt = health.begin(KEY);
             if (attempt !== undefined) flying.push({ attempt, probe });
           } else if ('pass' in action) clock.pass(action.pass);
+          else if (action.end === 'over') answering.shift()?.ended();
           else {
             const one = flying[action.which % Math.max(flying.length, 1)];
             flying = flying.filter((other) => other !== one);
-            if (action.end === 'succeeded') one?.attempt.succeeded(1);
-            else if (action.end === 'abandoned') one?.attempt.abandoned();
-            else one?.attempt.failed(failure(action.end === 'failed' ? 'failed' : 'rate_limited'));
+            if (action.end === 'succeeded' && one !== undefined) {
+              one.attempt.succeeded(1);
+              answering.push(one.attempt);
+            }
+            if (action.end === 'abandoned') one?.attempt.abandoned();
+            if (action.end === 'failed' || action.end === 'rate_limited')
+              one?.attempt.failed(failure(action.end));
           }
           if (health.state(KEY).breaker === 'closed') for (const one of flying) one.probe = false;
           expect(flying.filter(({ probe }) => probe).length).toBeLessThanOrEqual(1);
-          expect(health.state(KEY).inFlight).toBe(flying.length);
+          expect(health.state(KEY).inFlight).toBe(flying.length + answering.length);
         }
       }),
     );
@@ -278,7 +284,40 @@ describe('the pace', () => {
   });
 });
 
-test('only the first end of a contact counts', () => {
+describe('in flight', () => {
+  it('is a contact until the end of its answer, not until its first byte', () => {
+    const { health } = setUp();
+    const [one, other] = [begin(health), begin(health)];
+    one.succeeded(10);
+    expect(health.state(KEY).inFlight).toBe(2);
+    one.ended();
+    one.ended();
+    expect(health.state(KEY).inFlight).toBe(1);
+    other.failed(failure('failed'));
+    other.ended();
+    expect(health.state(KEY).inFlight).toBe(0);
+  });
+
+  it('a long answer keeps nobody from measuring the target again', () => {
+    const { clock, health } = setUp();
+    const stream = begin(health);
+    stream.succeeded(900);
+    clock.pass(300_000);
+    expect(health.pace(KEY)).toBe(0);
+    expect(health.state(KEY).inFlight).toBe(1);
+    stream.ended();
+  });
+
+  it('a probe is over with its first byte, while its answer goes on', () => {
+    const { clock, health } = setUp();
+    fail(health, 'failed', 3);
+    clock.pass(30_000);
+    begin(health).succeeded(10);
+    expect(health.state(KEY)).toMatchObject({ breaker: 'closed', probing: false, inFlight: 1 });
+  });
+});
+
+test('only the first statement about a contact counts', () => {
   const { health } = setUp();
   const attempt = begin(health);
   attempt.succeeded(10);
@@ -303,7 +342,11 @@ test('states are visible, and forgotten where asked', () => {
 test('endless names fill no memory and push out no target that is in trouble', () => {
   const { health } = setUp();
   fail(health, 'failed', 3);
-  for (let index = 0; index < 6000; index++) health.begin(`hub/m${index}`)?.succeeded(1);
+  for (let index = 0; index < 6000; index++) {
+    const contact = health.begin(`hub/m${index}`);
+    contact?.succeeded(1);
+    contact?.ended();
+  }
   expect(health.states().length).toBeLessThanOrEqual(4096);
   expect(health.state(KEY).breaker).toBe('open');
 });

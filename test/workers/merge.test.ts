@@ -56,7 +56,15 @@ const frame = (changes: Partial<LiveFrame>): LiveFrame => ({
 
 test('frames of several workers are one: sums, the oldest request first, each target once', () => {
   const request = (id: string, age: number): LiveFrame['requests'][number] => ({
-    ...{ id, account: 'a', model_asked: 'm', target: 'p/m', stream: true, state: 'answering' as const },
+    ...{
+      id,
+      account: 'a',
+      model_asked: 'm',
+      conversation: null,
+      target: 'p/m',
+      stream: true,
+      state: 'answering' as const,
+    },
     ...{ age_ms: age, attempts: 1, output_tokens: null, tokens_per_second: null },
   });
   const target = (changes: object): LiveFrame['targets'][number] => ({

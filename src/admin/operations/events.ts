@@ -2,6 +2,7 @@
 // feed, which sends at most twice a second; a slow reader misses events and learns how many.
 import type { Clock } from '../../clock.ts';
 import type { SiteExchange } from '../../gateway/exchange.ts';
+import type { Moment } from '../../observe/live.ts';
 import type { Caller } from '../authenticate.ts';
 import { Problem, safeHeaders } from '../reply.ts';
 
@@ -15,6 +16,8 @@ export interface LiveFeed {
   watch(send: (frame: object) => void): () => void;
   /** `most`: requests of one event. */
   follow(send: (news: News) => void, most: number): () => void;
+  /** What all requests of the gateway come to now. */
+  moment(): Moment | Promise<Moment>;
 }
 
 export interface Events {

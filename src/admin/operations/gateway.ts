@@ -15,11 +15,18 @@ import { Configuration, Connect, Model, page, PAGE, Route, Target } from '../sch
 const place = z.tuple([count]);
 const byIndex = (list: string): Order<unknown, typeof place> => ({ list, place, placeOf: (_, at) => [at] });
 
-/** Targets that this server or another one on the database avoids. */
-async function statesOf({ store, routing, clock }: AdminParts) {
+/** Targets that this server avoids. */
+export function ownStates({ routing, clock }: Pick<AdminParts, 'routing' | 'clock'>) {
+  return new Map(unhealthyTargets(routing.health, clock).map((target) => [target.target, target]));
+}
+
+/** And those that another one on the database avoids. */
+export async function statesOf({ store, routing, clock }: AdminParts) {
   const published = await store.listHealth(clock.now());
-  const own = unhealthyTargets(routing.health, clock);
-  return new Map([...published, ...own].map((target) => [target.target, target]));
+  return new Map([
+    ...published.map((target) => [target.target, target] as const),
+    ...ownStates({ routing, clock }),
+  ]);
 }
 
 type States = Awaited<ReturnType<typeof statesOf>>;
@@ -30,9 +37,13 @@ function targetsOf(routing: Routing): RoutingTarget[] {
   return [...new Map(targets.map((target) => [target.key, target])).values()];
 }
 
-function targetJson(target: RoutingTarget, states: States, { routing }: AdminParts) {
+/** `inFlight`: over all workers. */
+function targetJson(
+  target: RoutingTarget,
+  { states, inFlight, routing }: { states: States; inFlight: ReadonlyMap<string, number>; routing: Routing },
+) {
   const { key, provider, model, upstream, traits, price } = target;
-  const { failures, inFlight, firstByteMs } = routing.health.state(key);
+  const { failures, firstByteMs } = routing.health.state(key);
   const avoided = states.get(key);
   return {
     provider: provider.name,
@@ -42,7 +53,7 @@ function targetJson(target: RoutingTarget, states: States, { routing }: AdminPar
     state: avoided?.state ?? ('healthy' as const),
     until: isoTime(avoided?.until ?? null),
     failures,
-    in_flight: inFlight,
+    in_flight: inFlight.get(key) ?? 0,
     first_byte_ms: firstByteMs ?? null,
     vision: traits.vision ?? null,
     documents: traits.documents ?? null,
@@ -98,8 +109,10 @@ export const gatewayOperations: readonly Operation[] = [
     async run({ query }, parts) {
       await parts.discovered;
       const states = await statesOf(parts);
-      const { items, next } = pageOf(targetsOf(parts.routing), query, byIndex('targets'));
-      return { data: items.map((target) => targetJson(target, states, parts)), next };
+      const inFlight = new Map((await parts.live.moment()).in_flight);
+      const { routing } = parts;
+      const { items, next } = pageOf(targetsOf(routing), query, byIndex('targets'));
+      return { data: items.map((target) => targetJson(target, { states, inFlight, routing })), next };
     },
   }),
   operation({

@@ -4,6 +4,7 @@ import { z } from 'zod';
 import { limitOf } from '../../accounts/terms.ts';
 import { GROUPINGS, type Account } from '../../store/store.ts';
 import { ANSWERED, operation, type AdminParts, type Call, type Operation } from '../operation.ts';
+import { answerLarge } from './views/large-report.ts';
 import { sendReport } from '../reply.ts';
 import { FORMATS, isLarge, makeReport, type ReportQuery } from '../reports.ts';
 import { anyName, page, Usage, UsageSummary } from '../schemas.ts';
@@ -80,25 +81,21 @@ function windowOf(
 }
 
 async function answer(
-  query: ReportQuery,
-  { store, reports, tagOf }: AdminParts,
-  { exchange, caller }: Call,
+  query: Extract<ReportQuery, { window: unknown }>,
+  parts: AdminParts,
+  call: Call,
 ): Promise<typeof ANSWERED> {
+  const { store, tagOf } = parts;
   const type = query.format === 'csv' ? 'text/csv; charset=utf-8' : 'application/json';
   const accounts = (await store.listAccounts()).length;
   if (!isLarge(query.window, accounts)) {
     const text = Buffer.from(await makeReport(query, store));
     sendReport(
-      exchange,
+      call.exchange,
       { text, digest: createHash('sha256').update(text).digest('base64') },
       { type, tagOf },
     );
     return ANSWERED;
   }
-  // Reports are not public, so there is a caller. A member waits in line as a token does.
-  const { id, session } = caller ?? { id: exchange.remoteAddress, session: undefined };
-  const member = caller?.member;
-  const asker = member === undefined ? { id, session } : { id: member.id, session: undefined };
-  sendReport(exchange, await reports.make(query, asker, exchange.cancellation), { type, tagOf });
-  return ANSWERED;
+  return answerLarge(query, parts, call, type);
 }

@@ -23,6 +23,8 @@ import { beginContact, failContact } from './trace-context.ts';
 export interface ProviderAnswer {
   reply: CommittedReply;
   request: BuiltRequest;
+  /** To be called once the answer is over: the target counts it as in flight until then. */
+  health: Pick<HealthTicket, 'ended'>;
   /** Of a provider with a line: gives the place to the next request, once the answer is over. */
   leave?: Leave;
 }
@@ -132,7 +134,7 @@ async function ask(
     health.succeeded(deps.clock.monotonic() - startedAt);
     request.providerKey?.succeeded();
     if (again !== undefined && again !== 'again') keepLesson(again.lesson, asking);
-    return { reply, request };
+    return { reply, request, health };
   } catch (error) {
     const { reason } = options.cancellation;
     if (reason !== undefined || !(error instanceof FailureError)) {

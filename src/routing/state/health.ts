@@ -4,13 +4,15 @@ import type { Clock } from '../../clock.ts';
 import type { ProviderFailure } from '../../errors.ts';
 import { FAILURES } from '../../failures.ts';
 
-/** One contact with a target. The first of its ends counts, further ones do nothing. */
+/** One contact with a target. The first statement about the target counts, further ones do nothing. */
 export interface HealthTicket {
-  /** A frame or a reply with content arrived. `firstByteMs`: from the contact to it. */
+  /** A frame or a reply with content arrived. `firstByteMs`: from the contact to it. The target answers until `ended`. */
   succeeded(firstByteMs: number): void;
   failed(failure: ProviderFailure): void;
   /** The client left, or the gateway ended the request: no statement about the target. */
   abandoned(): void;
+  /** After `succeeded`: the answer is over, however it ended. */
+  ended(): void;
 }
 
 export interface TargetState {
@@ -26,6 +28,7 @@ export interface TargetState {
   failures: number;
   /** Recent time to first byte; undefined: none measured lately. */
   firstByteMs: number | undefined;
+  /** Contacts, each until the end of its answer. */
   inFlight: number;
 }
 
@@ -75,6 +78,8 @@ export function coolDown(times: number): number {
 /** Times are of the clock that never jumps; `…Turn` are places in the order of what happened, since much happens in one millisecond. */
 interface Vitals {
   inFlight: number;
+  /** The contacts without a first byte. */
+  waiting: number;
   failures: number;
   open: boolean;
   openUntil: number;
@@ -125,7 +130,7 @@ export function createHealth(
       if (record === undefined) return 0;
       if (record.firstByteMs !== undefined && clock.monotonic() - record.measuredAt < RECENT_MS)
         return record.firstByteMs;
-      return record.inFlight === 0 ? 0 : (record.firstByteMs ?? Infinity);
+      return record.waiting === 0 ? 0 : (record.firstByteMs ?? Infinity);
     },
     begin(key, lone = false) {
       const record = recordOf(key);
@@ -147,22 +152,30 @@ export function createHealth(
 function contact(record: Vitals, time: Time, changed: () => void): HealthTicket {
   const began = time.turn();
   const self = {};
+  let judged = false;
   let ended = false;
   record.inFlight++;
+  record.waiting++;
   if (record.open) record.probe ??= self;
 
-  /** False where this contact has ended before. */
-  function end(): boolean {
-    if (ended) return false;
-    ended = true;
-    record.inFlight--;
+  /** False where a statement was made before. */
+  function judge(): boolean {
+    if (judged) return false;
+    judged = true;
+    record.waiting--;
     if (record.probe === self) record.probe = undefined;
     return true;
   }
 
+  function end(): void {
+    if (ended) return;
+    ended = true;
+    record.inFlight--;
+  }
+
   return {
     succeeded(firstByteMs) {
-      if (!end()) return;
+      if (!judge()) return;
       record.firstByteMs =
         record.firstByteMs === undefined
           ? firstByteMs
@@ -175,15 +188,18 @@ function contact(record: Vitals, time: Time, changed: () => void): HealthTicket 
       changed();
     },
     failed(failure) {
-      if (!end()) return;
+      end();
+      if (!judge()) return;
       const effect = FAILURES[failure.kind].health;
       if (effect === 'cools') cool(record, began, time, failure.retryAfterMs);
       else if (effect === 'counts') count(record, began, time);
       if (effect !== 'neither') changed();
     },
     abandoned() {
+      judge();
       end();
     },
+    ended: end,
   };
 }
 
@@ -270,6 +286,7 @@ function stateOf(record: Vitals | undefined, now: number): TargetState {
 function fresh(): Vitals {
   return {
     inFlight: 0,
+    waiting: 0,
     failures: 0,
     open: false,
     openUntil: -Infinity,

@@ -60,7 +60,10 @@ export function createProviderKeys(
       return {
         number: at + 1,
         key,
-        succeeded: () => ticket?.succeeded(0),
+        succeeded: () => {
+          ticket?.succeeded(0);
+          ticket?.ended();
+        },
         abandoned: () => ticket?.abandoned(),
         failed(failure) {
           if (!OF_THE_KEY.has(failure.kind)) {

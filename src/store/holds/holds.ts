@@ -80,6 +80,9 @@ export interface Grant {
   revokedAt: number | null;
 }
 
+/** An account, and the limits whose state is wanted. */
+export type AskedLimits = Pick<Settlement, 'accountId' | 'limits'>;
+
 /** Held by requests under way, and settled with exact sums, whatever the number of processes. */
 export interface HoldStore {
   /** Counts one more request of the key's account, and holds its estimate, if all limits have room. One transaction. `now` is the caller's
@@ -90,6 +93,8 @@ export interface HoldStore {
   settle(settlement: Settlement, now: number): Promise<Standing[] | undefined>;
   /** How the limits of an account stand. */
   standings(accountId: number, limits: readonly Limit[], now: number): Promise<Standing[]>;
+  /** The same of several accounts, each once, in their order. */
+  allStandings(asked: readonly AskedLimits[], now: number): Promise<Standing[][]>;
   /** Where this process serves: what replaces it there releases its holds at once, others after its lease. */
   serveAt(address: string): void;
   /** Settles the holds of processes that are gone as they were estimated. Resolves to their number. */

@@ -16,6 +16,7 @@ function request(change: Partial<LiveRequest> = {}): LiveRequest {
     id: 'req_0Vx3kQp8aBcDeFgHiJkLmNoP',
     account: 'alice',
     model_asked: 'auto',
+    conversation: null,
     target: 'openai/gpt-5.2',
     stream: true,
     state: 'answering',

@@ -1,37 +1,20 @@
 // What a member reads with a key of their own: the account's limits, and the owner's reports of that account alone.
 import { z } from 'zod';
-import { PERIODS } from '../../../calendar.ts';
-import { LIMIT_KINDS } from '../../../tier.ts';
 import { listedKeyJson } from '../../../accounts/json.ts';
 import { accountLimitsJson, readLimits } from '../../../accounts/limits-report.ts';
 import type { Key } from '../../../store/store.ts';
 import type { Caller } from '../../authenticate.ts';
 import { operation, type AdminParts, type Call, type Operation } from '../../operation.ts';
 import { Problem } from '../../reply.ts';
-import { Key as KeySchema, Model, page, PAGE, time } from '../../schemas.ts';
-import { count } from '../paging.ts';
+import { Key as KeySchema, Model, page, PAGE } from '../../schemas.ts';
 import { listModels } from '../gateway.ts';
+import { AccountLimits } from '../views/schemas.ts';
 
-/** As `gateway limits --json`. Money in USD. */
-const LimitStanding = z.object({
-  kind: z.enum(LIMIT_KINDS),
-  per: z.enum(PERIODS),
-  limit: z.number(),
-  count: z.literal('fresh').optional().meta({ description: 'Tokens read from a cache do not count' }),
-  spent: z.number(),
-  estimated: z.number().meta({ description: 'Part of what is spent' }),
-  held: z.number().meta({ description: 'For requests under way' }),
-  left: z.number(),
-  granted: z.number().meta({ description: 'What grants add' }),
-  unpriced: count.meta({ description: 'Answers of an unknown price, which count 0' }),
-  resets_at: time,
-});
-const Grant = z.object({ id: z.string(), kind: z.enum(LIMIT_KINDS), amount: z.number(), until: time });
 export const Member = z.object({
   account: z.string(),
   tier: z.string(),
-  limits: z.array(LimitStanding),
-  grants: z.array(Grant),
+  limits: AccountLimits.shape.limits,
+  grants: AccountLimits.shape.grants,
   key: KeySchema.meta({ description: 'Of the session' }),
 });
 

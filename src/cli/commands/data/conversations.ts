@@ -1,11 +1,10 @@
 // `gateway conversations`: what each conversation cost, and one of them with its sub-agents, tasks and cache misses.
 import type { Command } from 'commander';
-import { conversationsJson, oneConversationJson } from '../../../accounts/conversation-report.ts';
+import { listConversations, ownerOf, readConversation } from '../../../accounts/conversation-report.ts';
 import { HOUR_MS } from '../../../clock.ts';
 import { findConversation } from '../../args/find-conversation.ts';
 import type { Config } from '../../../config/config.ts';
 import { CliError } from '../../../cli-error.ts';
-import type { Stopped } from '../../../store/holds/brakes.ts';
 import type { StoreReader } from '../../../store/reader.ts';
 import type { Store } from '../../../store/store.ts';
 import { amountNumber } from '../../../tier.ts';
@@ -25,8 +24,6 @@ interface Options {
 }
 
 const DEFAULT_LIMIT = 100;
-/** Stopped conversations that are looked at, the last ones. */
-const MOST_STOPS = 10_000;
 const DEFAULT_WINDOW_MS = 24 * HOUR_MS;
 
 export function defineConversations(conversations: Command, context: Context): void {
@@ -76,13 +73,7 @@ async function showAll(options: Options, store: StoreReader, context: Context): 
   const { account, label, limit, json } = options;
   const since = options.since ?? context.clock.now() - DEFAULT_WINDOW_MS;
   const accountId = account === undefined ? undefined : await idOf(account, store);
-  const parts = await store.conversationParts({ since, accountId, label, limit });
-  const stops = await store.listStops({ accountId, limit: MOST_STOPS });
-  // A conversation whose requests were all refused has no label.
-  const shown = new Set(parts.map(({ conversation }) => conversation));
-  const isShown = ({ conversation, at }: Stopped): boolean =>
-    shown.has(conversation) || (label === undefined && at >= since);
-  const rows = conversationsJson(parts, stops.filter(isShown)).slice(0, limit);
+  const rows = await listConversations({ since, accountId, label, limit }, store);
   if (json) {
     printJson(context, rows);
     return;
@@ -101,14 +92,8 @@ async function idOf(name: string, store: StoreReader): Promise<number> {
   return account.id;
 }
 
-/** Requests of one conversation that are read one by one, the last ones. */
-const MOST_ROWS = 10_000;
-
 async function showOne(text: string, options: Options, store: StoreReader, context: Context): Promise<void> {
-  const { id, parts, stop } = await findConversation(text, store);
-  const rows = await store.listRequests({ conversation: id, limit: MOST_ROWS });
-  const work = await store.workOf(parts[0]?.accountId ?? stop?.accountId ?? 0, id);
-  const found = oneConversationJson(parts, rows.reverse(), stop, work);
+  const found = await readConversation(await findConversation(text, store), store);
   if (options.json) {
     printJson(context, found);
     return;
@@ -133,12 +118,12 @@ async function letGoOn(
     throw new CliError(
       '--cost has no effect: the configuration has no brake on what a conversation costs; write brakes: { conversation: 3.00 }, or leave it out',
     );
-  const { id, parts, stop } = await findConversation(text, store);
-  const accountId = parts[0]?.accountId ?? stop?.accountId ?? 0;
+  const found = await findConversation(text, store);
+  const { id } = found;
   await auditedChange(store, context, {
     action: 'continueConversation',
     detail: { id, ...(cost !== undefined && { cost_usd: amountNumber('cost', cost) }) },
-    change: () => store.letGoOn({ id, accountId }, cost, context.clock.now()),
+    change: () => store.letGoOn({ id, accountId: ownerOf(found) }, cost, context.clock.now()),
   });
   sayWritten(context, store);
   if (json) printJson(context, { id, stopped: null });

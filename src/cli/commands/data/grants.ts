@@ -1,12 +1,11 @@
 // `gateway limits raise` and `revoke`: what is added to the limits of an account until a time, with rows in the audit.
 import { grantJson } from '../../../accounts/limits-json.ts';
-import { tierNamed } from '../../../accounts/terms.ts';
+import { grantFault, newGrants } from '../../../accounts/limits-report.ts';
 import { CliError } from '../../../cli-error.ts';
 import { isoTime } from '../../../clock.ts';
 import type { Config } from '../../../config/config.ts';
-import type { Grant } from '../../../store/holds/holds.ts';
-import type { Account, Store } from '../../../store/store.ts';
-import { amountNumber, countedText, LIMIT_KINDS, type LimitKind, tierText } from '../../../tier.ts';
+import type { Store } from '../../../store/store.ts';
+import { amountNumber, countedText, LIMIT_KINDS, type LimitKind } from '../../../tier.ts';
 import { auditedChange } from '../../audited.ts';
 import type { Context } from '../../context.ts';
 import { sayWritten } from '../../database.ts';
@@ -16,9 +15,6 @@ import { clean, printJson, printLines, shellWord, timeText } from '../../ui/styl
 
 /** Of `limits raise`. `for`: milliseconds. */
 export type RaiseOptions = { json?: boolean; for: number } & Partial<Record<LimitKind, number>>;
-
-const GRANT_ID = 'grant_';
-const ID_LENGTH = 12;
 
 export function raisedKinds(options: RaiseOptions): [kind: LimitKind, amount: number][] {
   return LIMIT_KINDS.flatMap((kind): [LimitKind, number][] => {
@@ -35,13 +31,11 @@ export async function raiseLimits(
   const { clock, ids, stdout } = context;
   const account = await mustFind(name, store);
   const raised = raisedKinds(options);
-  checkKinds(account, raised, config);
-  const createdAt = clock.now();
-  const until = createdAt + options.for;
-  const grants = raised.map(([kind, amount]): Grant => {
-    const id = GRANT_ID + ids.random(ID_LENGTH);
-    return { id, accountId: account.id, kind, amount, until, createdAt, revokedAt: null };
-  });
+  const fault = grantFault(account, raised, config.tiers);
+  if (fault !== undefined)
+    throw new CliError(`${fault}; another tier: gateway tiers assign ${shellWord(name)} TIER`);
+  const until = clock.now() + options.for;
+  const grants = newGrants(account.id, raised, until, { clock, ids });
   await auditedChange(store, context, {
     action: 'raiseLimits',
     detail: {
@@ -66,19 +60,6 @@ export async function raiseLimits(
         `account ${clean(account.name)} has ${countedText(kind, amount)} more until ${end}: ${id}`,
     ),
   );
-}
-
-/** A grant for what the tier does not limit would do nothing. */
-function checkKinds(
-  { name, tier }: Account,
-  raised: readonly (readonly [LimitKind, number])[],
-  { tiers }: Config,
-): void {
-  const held = tierNamed(tier, tiers);
-  const [free] = raised.filter(([kind]) => held.limits.every((limit) => limit.kind !== kind));
-  if (free === undefined) return;
-  const what = `tier ${tier} of account ${JSON.stringify(name)} has no limit of ${free[0]}: it allows ${tierText(held)}`;
-  throw new CliError(`${what}; another tier: gateway tiers assign ${shellWord(name)} TIER`);
 }
 
 export async function revokeGrant(

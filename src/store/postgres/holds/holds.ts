@@ -5,6 +5,7 @@ import { windowOf } from '../../../calendar.ts';
 import type { Limit } from '../../../tier.ts';
 import { type Holder, type HoldEngine, Holding, type IsGone, newHolderId } from '../../holds/holder.ts';
 import {
+  type AskedLimits,
   type HoldCount,
   type HoldRequest,
   type HoldRow,
@@ -17,7 +18,6 @@ import {
   spendingOf,
   type Standing,
   standingsIn,
-  standingsOf,
   Tally,
 } from '../../holds/holds.ts';
 import { BrakeTally, brakeQuestion } from '../../holds/brakes.ts';
@@ -93,7 +93,9 @@ export function createHolds(connection: Connection, changes: Changes, clock: Clo
         return holding.hold(request, now);
       },
       settle: (settlement, now) => holding.settle(settlement, now),
-      standings: (accountId, limits) => readStandings(connection, accountId, limits),
+      standings: async (accountId, limits) =>
+        (await readStandings(connection, [{ accountId, limits }]))[0] ?? [],
+      allStandings: (asked) => readStandings(connection, asked),
       serveAt: (address) => holding.serveAt(address),
       releaseDead: () => holding.releaseDead(),
     },
@@ -104,13 +106,9 @@ export function createHolds(connection: Connection, changes: Changes, clock: Clo
   };
 }
 
-async function readStandings(
-  connection: Connection,
-  accountId: number,
-  limits: readonly Limit[],
-): Promise<Standing[]> {
+async function readStandings(connection: Connection, asked: readonly AskedLimits[]): Promise<Standing[][]> {
   const question: Question = {
-    wanted: [wantedOf(accountId, limits)],
+    wanted: asked.map(({ accountId, limits }) => wantedOf(accountId, limits)),
     keys: [],
     holder: 0,
     holds: [],
@@ -118,10 +116,9 @@ async function readStandings(
   };
   const read = async (text: string): Promise<Row[]> =>
     text === 'SELECT' ? [] : connection.read<Row>({ text });
-  const rows = await Promise.all(questionStatements(question).map(read));
+  const rows = asked.length === 0 ? [] : await Promise.all(questionStatements(question).map(read));
   const { readings, now } = answerOf(rows, question);
-  const reading = readings.get(accountId);
-  return reading === undefined ? [] : standingsOf(limits, reading, now);
+  return asked.map((one) => standingsIn(readings, one, now));
 }
 
 const wantedOf = (accountId: number, limits: readonly Limit[]): Wanted => ({

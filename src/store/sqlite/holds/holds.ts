@@ -259,6 +259,10 @@ export function createHolds(
       settle: (settlement, now) => holding.settle(settlement, now),
       standings: (accountId, limits: readonly Limit[], now) =>
         connection.run(({ holds }) => holds.ledger.standings(accountId, limits, now)),
+      allStandings: (asked, now) =>
+        connection.run(({ holds }) =>
+          asked.map(({ accountId, limits }) => holds.ledger.standings(accountId, limits, now)),
+        ),
       serveAt: (address) => holding.serveAt(address),
       releaseDead: () => holding.releaseDead(),
     },

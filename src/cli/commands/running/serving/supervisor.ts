@@ -113,6 +113,7 @@ async function createSupervisor(opening: Opening, count: number): Promise<Superv
         hello,
         share: (value) => tellOthers(value as Shared, worker),
         metrics: () => crowd.readMetrics(),
+        moment: () => crowd.moment(),
         ...repeatCalls(repeats, () => worker.exited),
         'session.createLink': () => state.sessions.createLink(),
         'session.takeTicket': (ticket) => state.sessions.takeTicket(ticket as string),

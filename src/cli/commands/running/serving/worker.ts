@@ -194,6 +194,7 @@ function callsOf(later: Later): Calls {
     handled((await later.app).controlHandlers, method, path, body);
   return {
     status: async () => (await later.app).status(),
+    moment: async () => (await later.app).moment(),
     reload: async () => (await later.app).reload(),
     'GET /requests': () => handle('GET', '/requests'),
     'GET /metrics': () => handle('GET', '/metrics'),
@@ -273,6 +274,7 @@ function createPeers(): { calls: Calls; of: (channel: Channel, hello: Hello) => 
       live: {
         watch: (send) => channel.stream('live', (frame) => send(frame as object)),
         follow: (send) => channel.stream('news', (news) => send(news as NewRequests)),
+        moment: () => ask('moment'),
       },
       sessions: {
         createLink: () => ask('session.createLink'),

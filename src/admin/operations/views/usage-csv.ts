@@ -1,5 +1,5 @@
 // Reports of usage as CSV (RFC 4180): a row for each group, with the names of the JSON as its head.
-import type { AccountUsage, PrintedTotals, summarizeUsage } from '../../accounts/usage-report.ts';
+import type { AccountUsage, PrintedTotals, summarizeUsage } from '../../../accounts/usage-report.ts';
 
 type Row = Record<string, string | number | null>;
 
