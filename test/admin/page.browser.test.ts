@@ -194,6 +194,11 @@ describe.skipIf(chrome === undefined)('the page', { timeout: 120_000 }, () => {
     return response.status;
   }
 
+  const choose = async (page: Page, menu: string, item: string): Promise<void> => {
+    await page.getByRole('button', { name: menu, exact: true }).first().click();
+    await page.getByRole('group', { name: menu, exact: true }).getByText(item, { exact: true }).click();
+  };
+
   it('creates a key that works, and revokes it', async () => {
     const page = await open('keys');
     await page.getByRole('button', { name: 'Create a key', exact: true }).click();
@@ -206,23 +211,27 @@ describe.skipIf(chrome === undefined)('the page', { timeout: 120_000 }, () => {
     expect(key).toMatch(/^sk-gw-/);
     expect(await ask('sim/echo', key)).toBe(200);
     await created.getByRole('button', { name: 'Done' }).click();
+    await created.getByRole('button', { name: 'Close without it' }).click();
     expect(await page.content()).not.toContain(key);
 
-    await page.getByRole('button', { name: 'Revoke from the page' }).click();
+    await choose(page, 'Actions of the key from the page', 'Revoke');
     const question = page.getByRole('dialog', { name: 'Revoke this key?' });
     await question.getByRole('button', { name: 'Revoke' }).click();
     await page.getByRole('status').filter({ hasText: 'is revoked' }).waitFor();
     expect(await ask('sim/echo', key)).toBe(401);
-    await expect.poll(() => page.getByRole('button', { name: 'Revoke from the page' }).count()).toBe(0);
+    await expect
+      .poll(() => page.getByRole('button', { name: 'Actions of the key from the page' }).count())
+      .toBe(0);
     expect(await page.title()).not.toBe('owned');
   });
 
   it('assigns a tier, and rotates a key', async () => {
     const page = await open('keys');
     await page.getByLabel('Tier of build server').selectOption('pro');
+    await page.getByRole('button', { name: 'Save the tier of build server' }).click();
     await page.getByRole('status').filter({ hasText: 'has the tier pro' }).waitFor();
     expect((await gateway.store.findAccount('build server'))?.tier).toBe('pro');
-    await page.getByRole('button', { name: 'Rotate laptop of build server' }).click();
+    await choose(page, 'Actions of the key laptop of build server', 'Rotate');
     await page
       .getByRole('dialog', { name: 'Rotate this key?' })
       .getByRole('button', { name: 'Rotate' })
@@ -230,6 +239,7 @@ describe.skipIf(chrome === undefined)('the page', { timeout: 120_000 }, () => {
     const created = page.getByRole('dialog', { name: 'Your new key' });
     expect(await ask('sim/echo', (await created.locator('code').innerText()).trim())).toBe(200);
     await page.keyboard.press('Escape');
+    await created.getByRole('button', { name: 'Close without it' }).click();
     await created.waitFor({ state: 'detached' });
   });
 
@@ -238,7 +248,9 @@ describe.skipIf(chrome === undefined)('the page', { timeout: 120_000 }, () => {
     const page = await open('keys');
     const press = (name: string) => page.keyboard.press(name);
     const renamed = '<i>renamed</i>';
-    await page.getByRole('button', { name: 'Rename interim' }).focus();
+    await page.getByRole('button', { name: 'Actions of the account interim' }).focus();
+    await press('Enter');
+    for (let step = 0; step < 4; step += 1) await press('ArrowDown');
     await press('Enter');
     const renaming = page.getByRole('dialog', { name: 'Rename this account?' });
     await renaming.waitFor();
@@ -249,8 +261,10 @@ describe.skipIf(chrome === undefined)('the page', { timeout: 120_000 }, () => {
     expect(await gateway.store.findAccount(renamed)).toBeDefined();
     expect(await ask('sim/echo', key)).toBe(200);
 
-    await page.getByRole('button', { name: `Remove ${renamed}` }).focus();
+    await page.getByRole('button', { name: `Actions of the account ${renamed}` }).focus();
     await press('Space');
+    await press('ArrowUp');
+    await press('Enter');
     const question = page.getByRole('dialog', { name: 'Remove this account?' });
     await question.waitFor();
     expect(await question.innerText()).toContain('1 key, which is refused at once');
@@ -260,7 +274,9 @@ describe.skipIf(chrome === undefined)('the page', { timeout: 120_000 }, () => {
     await press('Escape');
     await question.waitFor({ state: 'detached' });
     expect(await gateway.store.findAccount(renamed)).toBeDefined();
-    await expect.poll(() => focused(page)).toBe(`Remove ${renamed}`);
+    await expect.poll(() => focused(page)).toBe('⋯');
+    await press('Enter');
+    await press('ArrowUp');
     await press('Enter');
     await question.waitFor();
     await page.keyboard.type(renamed);
@@ -276,7 +292,7 @@ describe.skipIf(chrome === undefined)('the page', { timeout: 120_000 }, () => {
 
   it('says that a name is taken, and changes nothing', async () => {
     const page = await open('keys');
-    await page.getByRole('button', { name: 'Rename ada' }).click();
+    await choose(page, 'Actions of the account ada', 'Rename');
     const form = page.getByRole('dialog');
     await form.getByLabel('New name').fill('build server');
     const refused = page.waitForResponse((response) => response.status() === 409);

@@ -18,7 +18,7 @@ import { hrefOf, hrefOfView, readPlace, rememberPlace, type ViewProps } from './
 import { AuditView } from './views/audit.ts';
 import { CompareView } from './views/asking/compare.ts';
 import { ConnectView } from './views/connect.ts';
-import { KeysView } from './views/keys.ts';
+import { KeysView } from './views/keys/keys.ts';
 import { MemberView } from './views/member.ts';
 import { ModelsView } from './views/models.ts';
 import { NowView } from './views/now.ts';

@@ -15,6 +15,8 @@ let dialogs = 0;
 export function Dialog({ title, onClose, children }: DialogProps): VNode {
   const dialog = useRef<HTMLDialogElement>(null);
   const [id] = useState(() => `dialog-${(dialogs += 1)}`);
+  const close = useRef(onClose);
+  close.current = onClose;
   useEffect(() => {
     const element = dialog.current;
     if (element === null) return undefined;
@@ -22,13 +24,20 @@ export function Dialog({ title, onClose, children }: DialogProps): VNode {
     // Escape would close it at once, and say so later: meanwhile a key could not open it again.
     const leave = (event: Event): void => {
       event.preventDefault();
-      onClose();
+      close.current();
+    };
+    // Browsers let a page keep its dialog open once only; one that is still wanted opens again.
+    const closed = (): void => {
+      close.current();
+      setTimeout(() => {
+        if (element.isConnected && !element.open) element.showModal();
+      });
     };
     element.addEventListener('cancel', leave);
-    element.addEventListener('close', onClose);
+    element.addEventListener('close', closed);
     element.showModal();
     return () => {
-      element.removeEventListener('close', onClose);
+      element.removeEventListener('close', closed);
       element.close();
       if (from instanceof HTMLElement && from.isConnected) from.focus();
     };

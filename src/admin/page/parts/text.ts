@@ -40,16 +40,18 @@ export const HEALTH_TONES = { healthy: 'good', cooling: 'warn', failing: 'bad' }
 
 const COPIED_MS = 2000;
 
-/** Copies `text`; `children` is what the button shows, `label` what is copied, for screen readers. `shown` is selected where there is no clipboard. */
+/** Copies `text`; `onCopy` is called then; `children` is what the button shows, `label` what is copied, for screen readers. `shown` is selected where there is no clipboard. */
 export function CopyButton({
   text,
   label,
   children = 'Copy',
   shown,
+  onCopy,
 }: {
   text: string;
   label: string;
   children?: Children;
+  onCopy?: (() => void) | undefined;
   shown?: { readonly current: HTMLElement | null };
 }): VNode {
   const [copied, setCopied] = useState('');
@@ -61,6 +63,7 @@ export function CopyButton({
       if (navigator.clipboard !== undefined) await navigator.clipboard.writeText(text);
       else if (!copiedBySelection(text, button.current)) throw new Error('not copied');
       setCopied('Copied');
+      onCopy?.();
     } catch {
       const code = shown?.current ?? null;
       if (code !== null) getSelection()?.selectAllChildren(code);
@@ -89,21 +92,28 @@ function copiedBySelection(text: string, beside: HTMLElement | null): boolean {
   return isCopied;
 }
 
-/** Text with a button that copies it. */
-export function Code({
-  text,
-  label,
-  isOneLine = false,
-}: {
+interface CodeProps {
   text: string;
   label: string;
   isOneLine?: boolean;
-}): VNode {
+  /** Nothing of it may be out of sight. */
+  wraps?: boolean;
+  /** When it was copied, by the button or by hand. */
+  onCopy?: () => void;
+}
+
+/** Text with a button that copies it. */
+export function Code({ text, label, isOneLine = false, wraps = false, onCopy }: CodeProps): VNode {
   const code = useRef<HTMLElement>(null);
   return html`
-    <div class="code ${isOneLine ? 'one-line' : ''}">
-      <pre tabindex="0" role="group" aria-label=${label}><code ref=${code}>${text}</code></pre>
-      <${CopyButton} text=${text} label=${label} shown=${code} />
+    <div class="code ${isOneLine ? 'one-line' : ''} ${wraps ? 'wraps' : ''}">
+      <pre
+        tabindex="0"
+        role="group"
+        aria-label=${label}
+        onCopy=${onCopy}
+      ><code ref=${code}>${text}</code></pre>
+      <${CopyButton} text=${text} label=${label} shown=${code} onCopy=${onCopy} />
     </div>
   `;
 }

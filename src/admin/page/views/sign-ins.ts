@@ -8,10 +8,10 @@ import { Await, Empty, useLoaded } from '../parts/load.ts';
 import { Table, type Column } from '../parts/table.ts';
 import { Time } from '../parts/text.ts';
 import type { ViewProps } from '../route.ts';
+import { Expiry, expiryOf } from './keys/choices.ts';
 import type { VNode } from 'preact';
 
 const EVERY_MS = 2000;
-const DAY_MS = 86_400_000;
 
 export function SignInsView({ place }: ViewProps): VNode {
   return html`
@@ -106,15 +106,12 @@ function ApproveDialog({ of, done, onClose }: DialogProps): VNode {
   const accounts = useLoaded((signal) => get<Page<Account>>('/accounts', { limit: '1000' }, signal), []);
   const tiers = useLoaded((signal) => get<Page<Tier>>('/tiers', {}, signal), []);
   const run = async (form: FormData): Promise<void> => {
-    const days = Number(textOf(form, 'days') ?? '0');
     const account = textOf(form, 'account') ?? '';
     await write('POST', '/sign-ins/approve', {
       code: of.code,
       account,
       ...(textOf(form, 'tier') !== undefined && { tier: textOf(form, 'tier') }),
-      ...(days > 0 && {
-        expires_at: new Date(Date.now() + days * DAY_MS).toISOString(),
-      }),
+      expires_at: expiryOf(form),
     });
     done(`${of.code} is approved for ${account}.`);
   };
@@ -131,7 +128,7 @@ function ApproveDialog({ of, done, onClose }: DialogProps): VNode {
       hint="Created if it is new"
     />
     <${Select} label="Tier of a new account" name="tier" value="" choices=${choices} />
-    <${Text} label="Ends after days" name="days" hint="Empty: it does not end by itself" />
+    <${Expiry} />
   <//>`;
 }
 

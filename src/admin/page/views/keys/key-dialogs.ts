@@ -1,22 +1,24 @@
 // The dialogs of keys: create one, rotate one, and the plaintext, which is shown once.
-import { PERMISSIONS } from '../../../canonical/request.ts';
-import { write, type Account, type CreatedKey, type Key, type RotatedKey, type Tier } from '../api.ts';
-import { html } from '../html.ts';
-import { AskDialog, Dialog, textOf } from '../parts/dialog.ts';
-import { Check, Select, Text } from '../parts/fields.ts';
-import { Code } from '../parts/text.ts';
-import { hrefOf } from '../route.ts';
+import { PERMISSIONS } from '../../../../canonical/request.ts';
+import { useState } from 'preact/hooks';
+import {
+  get,
+  write,
+  type Account,
+  type CreatedKey,
+  type Key,
+  type Page,
+  type RotatedKey,
+  type Tier,
+} from '../../api.ts';
+import { html } from '../../html.ts';
+import { AskDialog, Dialog, textOf } from '../../parts/dialog.ts';
+import { Check, Select, Text } from '../../parts/fields.ts';
+import { Code } from '../../parts/text.ts';
+import { hrefOf } from '../../route.ts';
 import { tierTitle } from './accounts.ts';
+import { Expiry, expiryOf, ModelChoice, modelsOf } from './choices.ts';
 import type { VNode } from 'preact';
-
-const DAY_MS = 86_400_000;
-const EXPIRIES = [
-  { value: '', title: 'Never' },
-  { value: '1', title: 'In a day' },
-  { value: '30', title: 'In 30 days' },
-  { value: '90', title: 'In 90 days' },
-  { value: '365', title: 'In a year' },
-];
 
 interface CreateProps {
   account: string;
@@ -26,23 +28,24 @@ interface CreateProps {
   onClose: () => void;
 }
 
+const isKnown = async (account: string): Promise<boolean> => {
+  const { data } = await get<Page<Account>>('/accounts', { q: account, limit: '1000' });
+  return data.some((known) => known.account === account);
+};
+
 export function CreateDialog({ account, accounts, tiers, created, onClose }: CreateProps): VNode {
   async function create(form: FormData): Promise<void> {
-    const days = textOf(form, 'expires');
     const owner = textOf(form, 'account');
-    const models = textOf(form, 'models')
-      ?.split(/[\s,]+/)
-      .filter((name) => name !== '');
-    const isNew = accounts.every((known) => known.account !== owner);
+    // The list beside the field is a page of them.
+    const isNew = accounts.every((known) => known.account !== owner) && !(await isKnown(owner ?? ''));
     created(
       await write<CreatedKey>('POST', '/keys', {
         account: owner,
         name: textOf(form, 'name'),
         tier: isNew ? textOf(form, 'tier') : undefined,
         permissions: form.getAll('permissions'),
-        models,
-        expires_at:
-          days === undefined ? undefined : new Date(Date.now() + Number(days) * DAY_MS).toISOString(),
+        models: modelsOf(form),
+        expires_at: expiryOf(form),
       }),
     );
   }
@@ -66,8 +69,8 @@ export function CreateDialog({ account, accounts, tiers, created, onClose }: Cre
       <legend>May use</legend>
       ${PERMISSIONS.map((name) => html`<${Check} label=${name} name="permissions" value=${name} checked />`)}
     </fieldset>
-    <${Text} label="Models" name="models" hint="Exact names with commas. Empty: every model." />
-    <${Select} label="Expires" name="expires" value="" choices=${EXPIRIES} />
+    <${ModelChoice} />
+    <${Expiry} />
   <//>`;
 }
 
@@ -102,6 +105,7 @@ export function RotateDialog({
   <//>`;
 }
 
+/** The key is nowhere else: it is not left without having been copied, or a second word. */
 export function CreatedDialog({
   of: key,
   onClose,
@@ -109,13 +113,40 @@ export function CreatedDialog({
   of: CreatedKey | RotatedKey;
   onClose: () => void;
 }): VNode {
-  return html`<${Dialog} title="Your new key" onClose=${onClose}>
+  const [isCopied, setCopied] = useState(false);
+  const [isAsked, setAsked] = useState(false);
+  const leave = (event?: Event): void => {
+    if (isCopied) return onClose();
+    event?.preventDefault();
+    setAsked(true);
+  };
+  return html`<${Dialog} title="Your new key" onClose=${leave}>
     <p>Copy it now: it is shown here alone, and is not stored.</p>
-    <${Code} label="New key" text=${key.key} isOneLine />
+    <${Code} label="New key" text=${key.key} wraps onCopy=${() => setCopied(true)} />
+    ${key.warnings.length > 0 && html`<${Warnings} of=${key.warnings} />`}
     <p class="quiet-text">Account ${key.account}. The gateway stores a hash of it.</p>
-    <div class="buttons">
-      <a class="button" href=${hrefOf('connect')} onClick=${onClose}>Connect a tool</a>
-      <button type="button" class="primary" onClick=${onClose}>Done</button>
-    </div>
+    ${
+      isAsked && !isCopied
+        ? html`<div class="failure" role="alert">
+              <p>The key was not copied. Nobody can show it again.</p>
+            </div>
+            <div class="buttons">
+              <button type="button" class="danger" onClick=${onClose}>Close without it</button>
+              <button type="button" onClick=${() => setAsked(false)}>Back to the key</button>
+            </div>`
+        : html`<div class="buttons">
+            <a class="button" href=${hrefOf('connect')} onClick=${leave}>Connect a tool</a>
+            <button type="button" class="primary" onClick=${() => leave()}>Done</button>
+          </div>`
+    }
   <//>`;
+}
+
+function Warnings({ of }: { of: readonly string[] }): VNode {
+  return html`<div>
+    <p>The key may use names that no model has now:</p>
+    <ul>
+      ${of.map((text) => html`<li>${text}</li>`)}
+    </ul>
+  </div>`;
 }

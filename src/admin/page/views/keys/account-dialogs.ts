@@ -1,0 +1,54 @@
+// The dialogs of accounts: rename one, remove one.
+import { write, type Account, type RemovedAccount } from '../../api.ts';
+import * as format from '../../format.ts';
+import { html } from '../../html.ts';
+import { AskDialog, textOf } from '../../parts/dialog.ts';
+import { Text } from '../../parts/fields.ts';
+import type { VNode } from 'preact';
+
+interface AccountDialogProps {
+  of: Account;
+  /** With what was done, as a sentence. */
+  done: (note: string) => void;
+  onClose: () => void;
+}
+
+export function RenameDialog({ of: { account }, done, onClose }: AccountDialogProps): VNode {
+  async function rename(form: FormData): Promise<void> {
+    const renamed = textOf(form, 'account');
+    if (renamed !== account) {
+      await write('PATCH', `/accounts/${encodeURIComponent(account)}`, { account: renamed });
+      done(`The account ${account} has the name ${renamed ?? ''} now.`);
+    }
+    onClose();
+  }
+  return html`<${AskDialog} title="Rename this account?" action="Rename" run=${rename} onClose=${onClose}>
+    <p>Its keys, its tier and its usage stay. Clients notice nothing.</p>
+    <${Text} label="New name" name="account" value=${account} required />
+  <//>`;
+}
+
+export function RemoveDialog({ of: { account, keys }, done, onClose }: AccountDialogProps): VNode {
+  async function remove(form: FormData): Promise<void> {
+    if (textOf(form, 'account') !== account) throw new Error('This is not the name of the account.');
+    const removed = await write<RemovedAccount>('DELETE', `/accounts/${encodeURIComponent(account)}`);
+    done(`The account ${account} is removed, with ${counted(removed.keys, 'key')}.`);
+    onClose();
+  }
+  return html`<${AskDialog}
+    title="Remove this account?"
+    action="Remove"
+    isDangerous
+    run=${remove}
+    onClose=${onClose}
+  >
+    <p>
+      <b>${account}</b> goes with ${counted(keys, 'key')}, which ${keys === 1 ? 'is' : 'are'} refused at once,
+      with its stored answers and its usage. This cannot be undone.
+    </p>
+    <${Text} label="Type the name of the account" name="account" required />
+  <//>`;
+}
+
+const counted = (number: number, noun: string): string =>
+  `${format.count(number)} ${noun}${number === 1 ? '' : 's'}`;
