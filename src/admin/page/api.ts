@@ -99,11 +99,22 @@ const OF_OWNER: ReadonlySet<string> = new Set(['/accounts', '/keys']);
 
 export function get<Value>(path: string, query: Query = {}, signal?: AbortSignal): Promise<Value> {
   if (isMember() && OF_OWNER.has(path)) return Promise.resolve({ data: [], next: null } as Value);
+  return send(addressOf(path, query), { signal: signal ?? null });
+}
+
+/** What `get` reads: for links. */
+export function addressOf(path: string, query: Query): string {
   const given = Object.entries(query).filter(
     (pair): pair is [string, string] => pair[1] !== undefined && pair[1] !== '',
   );
   const text = new URLSearchParams(given).toString();
-  return send(API + ofMember + path + (text === '' ? '' : `?${text}`), { signal: signal ?? null });
+  return API + ofMember + path + (text === '' ? '' : `?${text}`);
+}
+
+export async function getText(path: string, query: Query): Promise<string> {
+  const response = await fetch(addressOf(path, query), { credentials: 'same-origin' });
+  if (!response.ok) throw new ApiError(response.status, {});
+  return response.text();
 }
 
 export function write<Value>(

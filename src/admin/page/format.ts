@@ -30,6 +30,14 @@ const hour = new Intl.DateTimeFormat(undefined, {
   hour: '2-digit',
   minute: '2-digit',
 });
+/** Below a chart: 22:00, or 10 PM where the clock has twelve hours. */
+const hourOfDay = new Intl.DateTimeFormat(
+  undefined,
+  hour.resolvedOptions().hour12 === true ? { hour: 'numeric' } : { hour: '2-digit', minute: '2-digit' },
+);
+const dayAndMonth = new Intl.DateTimeFormat(undefined, { day: 'numeric', month: 'short' });
+const dayAlone = new Intl.DateTimeFormat(undefined, { day: 'numeric', timeZone: 'UTC' });
+const monthAlone = new Intl.DateTimeFormat(undefined, { month: 'short', timeZone: 'UTC' });
 /** Days of the gateway begin at midnight UTC. */
 const day = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeZone: 'UTC' });
 const clock = new Intl.DateTimeFormat(undefined, { timeStyle: 'short' });
@@ -56,23 +64,45 @@ export const cost = (value: Maybe): string =>
     if (size >= 1 || size === 0) return money.format(known);
     return (size >= 0.01 ? cents : partsOfCents).format(known);
   });
+/** As cost, of a column: all with the digits that the greatest has. */
+export function costs(values: readonly Maybe[]): (value: Maybe) => string {
+  const most = Math.max(0, ...values.map((value) => Math.abs(value ?? 0)));
+  const [shape, least] =
+    most >= 1 || most === 0 ? [money, 0.01] : most >= 0.01 ? [cents, 0.0001] : [partsOfCents, 0.000001];
+  return (value) =>
+    or(value, (known) => (known > 0 && known < least / 2 ? `<${shape.format(least)}` : shape.format(known)));
+}
 export const price = (value: Maybe): string => or(value, (known) => prices.format(known));
 
 /** Milliseconds as 350ms, 1.2s, 2m 5s. */
 export const duration = (value: Maybe): string => or(value, durationOf);
 
+/** As duration, of a column: all in the unit that the greatest has. */
+export function durations(values: readonly Maybe[]): (value: Maybe) => string {
+  const most = Math.max(0, ...values.map((value) => value ?? 0));
+  if (most >= 60_000) return duration;
+  return (value) =>
+    or(value, (known) => (most < 1000 ? milliseconds(Math.round(known)) : hundredths(known / 1000)));
+}
+
 /** A formatter takes longer to make than to use. */
-const unit = (name: string, maximumFractionDigits = 0): ((value: number) => string) => {
+const unit = (
+  name: string,
+  maximumFractionDigits = 0,
+  minimumFractionDigits = 0,
+): ((value: number) => string) => {
   const made = new Intl.NumberFormat(undefined, {
     style: 'unit',
     unit: name,
     unitDisplay: 'narrow',
     maximumFractionDigits,
+    minimumFractionDigits,
   });
   return (value) => made.format(value);
 };
 const milliseconds = unit('millisecond');
 const tenths = unit('second', 1);
+const hundredths = unit('second', 2, 2);
 const seconds = unit('second');
 const minutes = unit('minute');
 const hours = unit('hour');
@@ -95,6 +125,25 @@ export const time = (value: MaybeTime): string => at(value, dateTime);
 export const timeShort = (value: MaybeTime): string => at(value, shortTime);
 export const timeOfHour = (value: MaybeTime): string => at(value, hour);
 export const dayOf = (value: MaybeTime): string => at(value, day);
+export const hourLabel = (time: number): string => hourOfDay.format(time);
+export const dayLabel = (time: number): string => dayAndMonth.format(time);
+export const dayOfMonth = (time: number): string => dayAlone.format(time);
+export const monthLabel = (time: number): string => monthAlone.format(time);
+/** "1 Nov – 15 Nov 2026"; within a day with its hours. */
+export function range(since: string, until: string | undefined): string {
+  const [from, to] = [Date.parse(since), until === undefined ? Date.now() : Date.parse(until)];
+  if (Number.isNaN(from) || Number.isNaN(to)) return since;
+  const isOfDays = from % 86_400_000 === 0 && (until === undefined || to % 86_400_000 === 0);
+  return isOfDays ? day.formatRange(from, Math.max(from, to - 1)) : hour.formatRange(from, to);
+}
+/** ▲ 12 %: how much more than before; undefined: there is nothing to compare with. */
+export function change(now: number, before: number): string | undefined {
+  if (before === 0) return undefined;
+  const share = now / before - 1;
+  const sign = Math.abs(share) < 0.0005 ? '=' : share > 0 ? '▲' : '▼';
+  return `${sign} ${percent.format(Math.abs(share))}`;
+}
+
 export const clockOf = (value: MaybeTime): string => at(value, clock);
 export const timeOfDay = (value: MaybeTime): string => at(value, clockWithSeconds);
 

@@ -20,8 +20,13 @@ interface ChartProps {
   /** Labels of the values, below the chart. */
   labels: readonly string[];
   lines: readonly Line[];
-  /** `points`: lines would join things that have no order. */
-  kind: 'stack' | 'line' | 'points';
+  kind: 'stack' | 'line';
+  /** The times of the values, from which the labels below the chart come. */
+  axis?: { times: readonly number[]; step: 'hour' | 'day' };
+  /** The last value is not complete yet. */
+  isRunning?: boolean;
+  /** The ID of the table with the same values. */
+  table?: string;
   format: (value: number) => string;
   height?: number;
   /** The labels are neither shown nor read out under the pointer: the chart moves. */
@@ -32,7 +37,8 @@ const HEIGHT = 180;
 const BAR_SHARE = 0.7;
 const WIDEST_BAR = 48;
 /** Pixels for a label below the chart. */
-const LABEL_WIDTH = 90;
+const LABEL_WIDTH = 64;
+const STRIPE = 6;
 const GLYPH_WIDTH = 7;
 
 export function Chart(props: ChartProps): VNode {
@@ -43,6 +49,8 @@ export function Chart(props: ChartProps): VNode {
   const theme = useTheme();
   const shape = JSON.stringify([
     props.kind,
+    props.axis?.step,
+    props.isRunning,
     lines.map(({ label, colour }) => [label, colour]),
     theme,
     isLive,
@@ -82,9 +90,10 @@ export function Chart(props: ChartProps): VNode {
               ${label}${typeof value === 'number' && !isLive && html` <b>${props.format(value)}</b>`}
             </span>`;
           })}
+          ${props.isRunning === true && html`<span class="legend-item running">not over yet</span>`}
         </span>
       </figcaption>
-      <div class="plot" ref=${place} role="img" aria-label=${summary}></div>
+      <div class="plot" ref=${place} role="img" aria-label=${summary} aria-describedby=${props.table}></div>
     </figure>
   `;
 }
@@ -133,11 +142,9 @@ function optionsOf(
       {
         ...axis,
         grid: { show: false },
-        size: isLive ? 8 : 28,
-        space: LABEL_WIDTH,
-        incrs: [1, 2, 3, 6, 12, 24, 48, 96, 168, 336],
-        values: (_, marks) =>
-          marks.map((mark) => (isLive ? '' : shortened(latest.current.labels[mark] ?? ''))),
+        size: isLive ? 8 : 44,
+        splits: (self) => marksOf(latest.current, self.bbox.width / devicePixelRatio),
+        values: (_, marks) => labelsOf(latest.current, marks),
       },
       {
         ...axis,
@@ -152,22 +159,127 @@ function optionsOf(
         values: (_, marks) => marks.map((mark) => latest.current.format(mark)),
       },
     ],
-    series: [{}, ...drawn.map(({ label, colour }) => seriesOf(label, colourOf(`--series-${colour}`), kind))],
-    hooks: { setCursor: [({ cursor }) => onCursor(cursor.idx ?? null)] },
+    series: [
+      {},
+      ...drawn.map(({ label, colour }) => {
+        const ink = colourOf(`--series-${colour}`);
+        return seriesOf(label, { ink, fill: fillOf(colour, ink, colourOf('--page')), colour }, kind);
+      }),
+    ],
+    hooks: {
+      setCursor: [({ cursor }) => onCursor(cursor.idx ?? null)],
+      draw: [
+        (self) => {
+          if (latest.current.isRunning === true && kind === 'stack') hatchLast(self, colourOf('--page'));
+        },
+      ],
+    },
   };
 }
 
-function seriesOf(label: string, colour: string, kind: ChartProps['kind']): Series {
-  if (kind === 'line') return { label, stroke: colour, width: 2, spanGaps: true, points: { size: 5 } };
-  if (kind === 'points')
-    return { label, stroke: colour, width: 0, points: { show: true, size: 9, fill: colour } };
-  const paths = uPlot.paths.bars?.({ size: [BAR_SHARE, WIDEST_BAR] });
-  return { label, fill: colour, width: 0, points: { show: false }, ...(paths && { paths }) };
+interface Look {
+  ink: string;
+  fill: string | CanvasPattern;
+  colour: number;
 }
 
-const LONGEST_LABEL = 14;
-const shortened = (text: string): string =>
-  text.length <= LONGEST_LABEL ? text : `${text.slice(0, LONGEST_LABEL - 1)}…`;
+function seriesOf(label: string, { ink, fill, colour }: Look, kind: ChartProps['kind']): Series {
+  // A second line is told apart without its colour.
+  const dash = colour === 1 ? undefined : [6, 4];
+  if (kind === 'line')
+    return { label, stroke: ink, width: 2, spanGaps: true, points: { size: 5 }, ...(dash && { dash }) };
+  const paths = uPlot.paths.bars?.({ size: [BAR_SHARE, WIDEST_BAR] });
+  return { label, fill, width: 0, points: { show: false }, ...(paths && { paths }) };
+}
+
+/** What of a tile of the pattern shows the page: dots, lines across, lines down, chequers. The style has the same for the legend. */
+const HOLES: Readonly<
+  Record<number, (unit: number) => readonly [x: number, y: number, w: number, h: number][]>
+> = {
+  2: (unit) => [[unit, unit, unit, unit]],
+  3: (unit) => [[0, 0, 3 * unit, unit]],
+  4: (unit) => [[0, 0, unit, 3 * unit]],
+  5: (unit) => [
+    [0, 0, 1.5 * unit, 1.5 * unit],
+    [1.5 * unit, 1.5 * unit, 1.5 * unit, 1.5 * unit],
+  ],
+};
+
+/** A pattern for each colour, so that hue is not needed, nor there where the system forces its colours. */
+function fillOf(colour: number, ink: string, ground: string): string | CanvasPattern {
+  const holes = HOLES[colour];
+  const tile = document.createElement('canvas');
+  const context = tile.getContext('2d');
+  if (holes === undefined || context === null) return ink;
+  const unit = 2 * devicePixelRatio;
+  tile.width = tile.height = 3 * unit;
+  context.fillStyle = ink;
+  context.fillRect(0, 0, tile.width, tile.height);
+  context.fillStyle = ground;
+  for (const hole of holes(unit)) context.fillRect(...hole);
+  return context.createPattern(tile, 'repeat') ?? ink;
+}
+
+/** Stripes over the last bar. */
+function hatchLast(self: uPlot, ground: string): void {
+  const last = self.data[0].length - 1;
+  const highest = Math.max(0, ...self.data.slice(1).map((values) => values[last] ?? 0));
+  const [left, right] = [last - 0.5, last + 0.5].map((at) => self.valToPos(at, 'x', true));
+  const top = self.valToPos(highest, 'y', true);
+  const bottom = self.valToPos(0, 'y', true);
+  if (left === undefined || right === undefined) return;
+  const { ctx } = self;
+  ctx.save();
+  ctx.beginPath();
+  ctx.rect(left, top, right - left, bottom - top);
+  ctx.clip();
+  ctx.strokeStyle = ground;
+  ctx.lineWidth = 2 * devicePixelRatio;
+  ctx.beginPath();
+  for (let x = left - (bottom - top); x < right; x += STRIPE * devicePixelRatio) {
+    ctx.moveTo(x, bottom);
+    ctx.lineTo(x + bottom - top, top);
+  }
+  ctx.stroke();
+  ctx.restore();
+}
+
+const HOUR_STEPS = [1, 2, 3, 6, 12, 24, 48, 72, 168, 336];
+const DAY_STEPS = [1, 2, 7, 14, 28, 56];
+
+/** Values that get a label: at round hours of the reader's day, or at days counted from the last one. */
+function marksOf({ axis }: ChartProps, width: number): number[] {
+  const times = axis?.times ?? [];
+  const all = times.map((_, index) => index);
+  const fits = (step: number): boolean => (width / Math.max(1, times.length)) * step >= LABEL_WIDTH;
+  if (axis?.step === 'day') {
+    const step = DAY_STEPS.find(fits) ?? times.length;
+    return all.filter((index) => (times.length - 1 - index) % step === 0);
+  }
+  const step = HOUR_STEPS.find(fits) ?? times.length;
+  let day = -1;
+  return all.filter((index) => {
+    const hour = new Date(times[index] ?? 0).getHours();
+    if (hour === 0) day += 1;
+    return hour % Math.min(step, 24) === 0 && (step <= 24 || (hour === 0 && day % (step / 24) === 0));
+  });
+}
+
+/** The hour, and the day once below; or the day, and the month once below. */
+function labelsOf({ axis }: ChartProps, marks: readonly number[]): string[] {
+  let before = '';
+  return marks.map((mark) => {
+    const time = axis?.times[mark];
+    if (time === undefined) return '';
+    const [label, place] =
+      axis?.step === 'day'
+        ? [format.dayOfMonth(time), format.monthLabel(time)]
+        : [format.hourLabel(time), format.dayLabel(time)];
+    const isNew = place !== before;
+    before = place;
+    return isNew ? `${label}\n${place}` : label;
+  });
+}
 
 /** The colour that a variable of the style has here and now. */
 function resolved(element: HTMLElement, name: string): string {

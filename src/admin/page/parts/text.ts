@@ -48,7 +48,8 @@ export function CopyButton({
   shown,
   onCopy,
 }: {
-  text: string;
+  /** Or what gives it. */
+  text: string | (() => Promise<string>);
   label: string;
   children?: Children;
   onCopy?: (() => void) | undefined;
@@ -60,8 +61,9 @@ export function CopyButton({
   async function copy(): Promise<void> {
     try {
       // Without TLS, browsers have no clipboard for pages of other machines.
-      if (navigator.clipboard !== undefined) await navigator.clipboard.writeText(text);
-      else if (!copiedBySelection(text, button.current)) throw new Error('not copied');
+      const given = typeof text === 'string' ? text : await text();
+      if (navigator.clipboard !== undefined) await navigator.clipboard.writeText(given);
+      else if (!copiedBySelection(given, button.current)) throw new Error('not copied');
       setCopied('Copied');
       onCopy?.();
     } catch {

@@ -15,6 +15,9 @@ const announce = (): void => {
   for (const listener of listeners) listener();
 };
 dark.addEventListener('change', announce);
+/** Charts are drawn with the colours that they find. */
+const forced = matchMedia('(forced-colors: active)');
+forced.addEventListener('change', announce);
 
 function chosen(): Theme {
   try {
@@ -46,7 +49,7 @@ function choose(theme: Theme): void {
 }
 
 /** The colours that are shown now. The component is drawn again when they change. */
-export function useTheme(): 'light' | 'dark' {
+export function useTheme(): string {
   const [, redraw] = useState(0);
   useEffect(() => {
     const listener = (): void => redraw((turn) => turn + 1);
@@ -54,7 +57,8 @@ export function useTheme(): 'light' | 'dark' {
     return () => void listeners.delete(listener);
   }, []);
   const own = document.documentElement.dataset['theme'];
-  return own === 'light' || own === 'dark' ? own : dark.matches ? 'dark' : 'light';
+  const theme = own === 'light' || own === 'dark' ? own : dark.matches ? 'dark' : 'light';
+  return forced.matches ? `${theme}, forced` : theme;
 }
 
 export function ThemeSwitch(): VNode {
@@ -65,5 +69,5 @@ export function ThemeSwitch(): VNode {
       >${TITLES[item]}${item === own && html`<span class="hidden"> (chosen)</span>`}`,
     run: () => choose(item),
   }));
-  return html`<${Menu} label="Colours" items=${items}>${theme === 'dark' ? '☾' : '☀'}<//>`;
+  return html`<${Menu} label="Colours" items=${items}>${theme.startsWith('dark') ? '☾' : '☀'}<//>`;
 }

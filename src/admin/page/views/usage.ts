@@ -1,44 +1,56 @@
-// What was used in a window of time: figures, charts, and the same numbers as a table. Groups of time include hours without
-// requests; other groups are ordered by their requests.
-import { get, type Account, type Page, type SummaryTotals, type UsageSummary } from '../api.ts';
+// What was used in a window of time: figures beside those of the time before, charts or names in their order, and the same numbers as a
+// table and as CSV. Groups of time include hours without requests.
+import {
+  addressOf,
+  get,
+  getText,
+  type Account,
+  type Page,
+  type Query,
+  type SummaryTotals,
+  type UsageSummary,
+} from '../api.ts';
 import * as format from '../format.ts';
 import { html } from '../html.ts';
 import { Chart, wholeCount, type Line } from '../parts/chart.ts';
-import { Select, WINDOWS } from '../parts/fields.ts';
-import { CopyButton, Figures } from '../parts/text.ts';
+import { Select } from '../parts/fields.ts';
 import { Await, Empty, useLoaded } from '../parts/load.ts';
+import { Ranks } from '../parts/ranks.ts';
 import { Table, type Column } from '../parts/table.ts';
+import { CopyButton, Figures, Name } from '../parts/text.ts';
+import { windowOf, WindowFields } from '../parts/window.ts';
 import { hrefOf, type ViewProps } from '../route.ts';
+import { groupsOf, type Group } from './usage-groups.ts';
 import type { VNode } from 'preact';
 
 const GROUPINGS = [
   { value: 'hour', title: 'Hour' },
   { value: 'day', title: 'Day (UTC)' },
   { value: 'account', title: 'Account' },
+  { value: 'key', title: 'Key' },
+  { value: 'label', title: 'Label' },
   { value: 'model', title: 'Model' },
   { value: 'provider', title: 'Provider' },
 ];
 const REFRESH_MS = 30_000;
+/** The table that has the numbers of the charts. */
+const NUMBERS = 'numbers';
 
 export function UsageView({ place, change }: ViewProps): VNode {
-  const { since = '24h', by = 'hour', account = '' } = place.query;
+  const { by = 'hour', account = '' } = place.query;
+  const window = windowOf(place.query);
+  const query = { ...window, by, account };
   const accounts = useLoaded((signal) => get<Page<Account>>('/accounts', { limit: '1000' }, signal), []);
   const summary = useLoaded(
-    (signal) => get<UsageSummary>('/usage/summary', { since, by, account }, signal),
-    [since, by, account],
+    (signal) => get<UsageSummary>('/usage/summary', query, signal),
+    [window, by, account],
     REFRESH_MS,
   );
   const names = accounts.value?.data.map((row) => row.account) ?? (account === '' ? [] : [account]);
   return html`
     <h1 tabindex="-1">Usage</h1>
     <div class="filters" role="group" aria-label="What is shown">
-      <${Select}
-        label="Window"
-        name="since"
-        value=${since}
-        choices=${WINDOWS}
-        onChange=${(value: string) => change({ since: value })}
-      />
+      <${WindowFields} query=${place.query} onChange=${change} />
       <${Select}
         label="By"
         name="by"
@@ -54,11 +66,56 @@ export function UsageView({ place, change }: ViewProps): VNode {
         onChange=${(value: string) => change({ account: value })}
       />
     </div>
-    <${Await} of=${summary}>${(value: UsageSummary) => html`<${Summary} summary=${value} />`}<//>
+    <${Await} of=${summary}>
+      ${(value: UsageSummary) => html`<${Summary} summary=${value} query=${query} place=${place.query} />`}
+    <//>
   `;
 }
 
-function Summary({ summary }: { summary: UsageSummary }): VNode {
+/** Models and accounts of the window, the most expensive first. */
+function Leaders({ query, place }: { query: Query; place: Query }): VNode {
+  const load = (by: string) => (signal: AbortSignal) =>
+    get<UsageSummary>('/usage/summary', { ...query, by }, signal);
+  const { since, until, account } = query;
+  const models = useLoaded(load('model'), [since, until, account], 2 * REFRESH_MS);
+  const accounts = useLoaded(load('account'), [since, until, account], 2 * REFRESH_MS);
+  return html`<div class="charts">
+    <div>
+      <${Await} of=${models}>
+        ${(value: UsageSummary) => html`<${CostRanks} title="Models by cost" groups=${groupsOf(value, place)} />`}
+      <//>
+    </div>
+    <div>
+      <${Await} of=${accounts}>
+        ${(value: UsageSummary) => html`<${CostRanks} title="Accounts by cost" groups=${groupsOf(value, place)} />`}
+      <//>
+    </div>
+  </div>`;
+}
+
+function CostRanks({ title, groups }: { title: string; groups: readonly Group[] }): VNode {
+  const cost = format.costs(groups.map(({ totals }) => totals.cost_usd));
+  const ranks = groups.map(({ totals, ...group }) => ({
+    ...group,
+    value: totals.cost_usd ?? 0,
+    text: atLeast(totals, cost(totals.cost_usd)),
+  }));
+  return html`<${Ranks} title=${title} ranks=${ranks} />`;
+}
+
+/** Some answers have no known price. */
+const atLeast = ({ unpriced, cost_usd: known }: SummaryTotals, text: string): string =>
+  unpriced > 0 && known !== null ? `≥ ${text}` : text;
+
+interface SummaryProps {
+  summary: UsageSummary;
+  /** Of the summary. */
+  query: Query;
+  /** Of the view, for its links. */
+  place: Query;
+}
+
+function Summary({ summary, query, place }: SummaryProps): VNode {
   const { totals } = summary;
   if (totals.requests === 0) {
     return html`<${Empty} title="No requests in this window.">
@@ -67,67 +124,120 @@ function Summary({ summary }: { summary: UsageSummary }): VNode {
       </p>
     <//>`;
   }
-  const groups = groupsOf(summary);
+  const groups = groupsOf(summary, place);
+  const isTime = summary.by === 'hour' || summary.by === 'day';
   return html`
-    <${Totals} totals=${totals} />
-    <${Charts} groups=${groups} />
-    <${Numbers} groups=${groups} by=${summary.by} />
+    <${Totals} totals=${totals} before=${summary.before} />
+    ${
+      isTime
+        ? html`<${Charts} groups=${groups} summary=${summary} /><${Leaders} query=${query} place=${place} />`
+        : html`<${Names} groups=${groups} />`
+    }
+    <${Numbers} groups=${groups} by=${summary.by} query=${query} />
   `;
 }
 
-function Totals({ totals }: { totals: SummaryTotals }): VNode {
+function Totals({ totals, before }: { totals: SummaryTotals; before: SummaryTotals }): VNode {
   const { requests, errors, unknown, unpriced } = totals;
+  const compared = (pick: (totals: SummaryTotals) => number, note?: string): VNode =>
+    html`<${Compared} now=${pick(totals)} before=${before.requests === 0 ? 0 : pick(before)} />${note}`;
   return html`<${Figures}
     label="Totals"
     figures=${[
-      { name: 'Requests', value: format.short(requests) },
-      { name: 'Errors', value: format.short(errors), note: format.share(errors, requests) },
+      { name: 'Requests', value: format.short(requests), note: compared((of) => of.requests) },
+      {
+        name: 'Errors',
+        value: format.short(errors),
+        note: compared((of) => of.errors, format.share(errors, requests)),
+      },
       {
         name: 'Input tokens',
         value: format.short(totals.input_tokens),
-        note: `${format.share(totals.cache_read_tokens, totals.input_tokens)} from caches`,
+        note: compared(
+          (of) => of.input_tokens,
+          `${format.share(totals.cache_read_tokens, totals.input_tokens)} from caches`,
+        ),
       },
       {
         name: 'Output tokens',
         value: format.short(totals.output_tokens),
-        note: unknown === 0 ? undefined : `unknown for ${format.count(unknown)}`,
+        note: compared((of) => of.output_tokens, unknown === 0 ? '' : `unknown for ${format.count(unknown)}`),
       },
       {
         name: 'Cost',
-        value: format.cost(totals.cost_usd),
-        note: unpriced === 0 ? undefined : `no price for ${format.count(unpriced)}`,
+        value: atLeast(totals, format.cost(totals.cost_usd)),
+        note: compared(
+          (of) => of.cost_usd ?? 0,
+          unpriced === 0 ? '' : `no price for ${format.count(unpriced)}`,
+        ),
       },
       {
         name: 'First byte, median',
         value: format.duration(totals.first_byte_ms?.p50),
-        note: `95 %: ${format.duration(totals.first_byte_ms?.p95)}`,
+        note: compared(
+          (of) => of.first_byte_ms?.p50 ?? 0,
+          `95 %: ${format.duration(totals.first_byte_ms?.p95)}`,
+        ),
       },
     ]}
   />`;
 }
 
-function Charts({ groups }: { groups: readonly Group[] }): VNode {
-  const labels = groups.map(({ label }) => label);
+/** How much more or less than in the time before. */
+function Compared({ now, before }: { now: number; before: number }): VNode {
+  const change = format.change(now, before);
+  if (change === undefined) return html``;
+  return html`<span class="compared" title="against the time before, as long as this">
+    ${change}<span class="hidden"> against the time before</span>
+  </span>`;
+}
+
+/** Names in their order. */
+function Names({ groups }: { groups: readonly Group[] }): VNode {
+  const by = (title: string, value: (totals: SummaryTotals) => number): VNode =>
+    html`<${Ranks}
+      title=${title}
+      ranks=${groups.map(({ totals, ...group }) => ({ ...group, value: value(totals), text: format.short(value(totals)) }))}
+    />`;
+  return html`<div class="charts">
+    ${by('Requests', ({ requests }) => requests)}
+    ${by('Tokens', (totals) => totals.input_tokens + totals.output_tokens)}
+    <${CostRanks} title="Cost" groups=${groups} /> ${by('Errors', ({ errors }) => errors)}
+  </div>`;
+}
+
+interface ChartsProps {
+  groups: readonly Group[];
+  summary: UsageSummary;
+}
+
+function Charts({ groups, summary }: ChartsProps): VNode {
+  const step = summary.by === 'day' ? ('day' as const) : ('hour' as const);
   const line = (label: string, colour: number, value: (totals: SummaryTotals) => number | null): Line => ({
     label,
     colour,
     values: groups.map(({ totals }) => value(totals)),
   });
-  const isTime = groups.some(({ isTime }) => isTime);
+  const common = {
+    labels: groups.map(({ name }) => name),
+    axis: { times: groups.map(({ key }) => Date.parse(key)), step },
+    isRunning: Date.parse(summary.until) > Date.parse(groups.at(-1)?.key ?? '') && isNow(summary.until),
+    table: NUMBERS,
+  };
   return html`
     <div class="charts">
       <${Chart}
+        ...${common}
         title="Requests"
-        summary="Requests and errors; the table below has the numbers"
-        labels=${labels}
+        summary=${described('Requests and errors', groups, ({ requests }) => requests, format.short)}
         kind="stack"
         format=${wholeCount}
         lines=${[line('answered', 1, ({ requests, errors }) => requests - errors), line('errors', 4, ({ errors }) => errors)]}
       />
       <${Chart}
+        ...${common}
         title="Tokens"
-        summary="Tokens by kind; the table below has the numbers"
-        labels=${labels}
+        summary=${described('Tokens by kind', groups, (totals) => totals.input_tokens + totals.output_tokens, format.short)}
         kind="stack"
         format=${wholeCount}
         lines=${[
@@ -138,18 +248,18 @@ function Charts({ groups }: { groups: readonly Group[] }): VNode {
         ]}
       />
       <${Chart}
+        ...${common}
         title="Cost"
-        summary="Cost; the table below has the numbers"
-        labels=${labels}
+        summary=${described('Cost', groups, (totals) => totals.cost_usd ?? 0, format.cost)}
         kind="stack"
         format=${format.price}
         lines=${[line('USD', 1, (totals) => totals.cost_usd)]}
       />
       <${Chart}
+        ...${common}
         title="First byte"
-        summary="Time to the first byte, median and 95 percent; the table below has the numbers"
-        labels=${labels}
-        kind=${isTime ? 'line' : 'points'}
+        summary=${described('Time to the first byte, median and 95 percent', groups, (totals) => totals.first_byte_ms?.p50 ?? 0, format.duration)}
+        kind="line"
         format=${format.duration}
         lines=${[
           line('95 %', 3, (totals) => totals.first_byte_ms?.p95 ?? null),
@@ -160,46 +270,86 @@ function Charts({ groups }: { groups: readonly Group[] }): VNode {
   `;
 }
 
+const MINUTE_MS = 60_000;
+const isNow = (until: string): boolean => Date.now() - Date.parse(until) < 5 * MINUTE_MS;
+
+/** What a chart shows, its highest value, and where the others are. */
+function described(
+  what: string,
+  groups: readonly Group[],
+  value: (totals: SummaryTotals) => number,
+  text: (value: number) => string,
+): string {
+  const highest = groups.reduce<Group | undefined>(
+    (best, group) => (best === undefined || value(group.totals) > value(best.totals) ? group : best),
+    undefined,
+  );
+  const most = highest === undefined ? '' : `, at most ${text(value(highest.totals))} (${highest.name})`;
+  return `${what}${most}. The table “Numbers” below has every value.`;
+}
+
 const freshInput = (totals: SummaryTotals): number =>
   Math.max(0, totals.input_tokens - totals.cache_read_tokens - totals.cache_write_tokens);
 
-const number = (title: string, cell: (totals: SummaryTotals) => string, isMinor = false): Column<Group> => ({
+const number = (
+  title: string,
+  cell: (totals: SummaryTotals) => string,
+  rank?: 'isMinor' | 'isLesser',
+): Column<Group> => ({
   title,
   cell: ({ totals }) => cell(totals),
   isNumber: true,
-  isMinor,
+  ...(rank && { [rank]: true }),
 });
 
 const MOST_ROWS = 800;
 
-function Numbers({ groups, by }: { groups: readonly Group[]; by: string }): VNode {
+function Numbers({ groups, by, query }: { groups: readonly Group[]; by: string; query: Query }): VNode {
   const used = groups.filter(({ totals }) => totals.requests > 0);
-  const rows = used[0]?.isTime === true ? [...used].reverse() : used;
+  const isTime = by === 'hour' || by === 'day';
+  const rows = isTime ? [...used].reverse() : used;
+  const cost = format.costs(rows.map(({ totals }) => totals.cost_usd));
+  const median = format.durations(rows.map(({ totals }) => totals.first_byte_ms?.p50));
+  const slow = format.durations(rows.map(({ totals }) => totals.first_byte_ms?.p95));
   const columns: Column<Group>[] = [
     {
       title: GROUPINGS.find(({ value }) => value === by)?.title ?? '',
-      cell: ({ label, href, isTime }) =>
-        href === undefined
-          ? html`<span class=${isTime ? 'nowrap' : undefined}>${label}</span>`
-          : html`<a href=${href}>${label}</a>`,
+      cell: ({ name, detail, href }) => {
+        const text = isTime
+          ? html`<span class="nowrap">${name}</span>`
+          : html`<${Name}
+                of=${name}
+              />${detail !== undefined && html`${' '}<small class="minor">${detail}</small>`}`;
+        return href === undefined ? text : html`<a href=${href}>${text}</a>`;
+      },
       isHead: true,
-      isName: groups[0]?.isTime !== true,
+      isName: !isTime,
     },
     number('Requests', ({ requests }) => format.count(requests)),
     number('Errors', ({ errors }) => format.count(errors)),
-    number('Input', (totals) => format.count(freshInput(totals))),
-    number('Cache read', (totals) => format.count(totals.cache_read_tokens), true),
-    number('Cache write', (totals) => format.count(totals.cache_write_tokens), true),
-    number('Output', (totals) => format.count(totals.output_tokens)),
-    number('Cost', (totals) => format.cost(totals.cost_usd)),
-    number('First byte p50', (totals) => format.duration(totals.first_byte_ms?.p50), true),
-    number('First byte p95', (totals) => format.duration(totals.first_byte_ms?.p95), true),
+    number('Input', (totals) => format.count(freshInput(totals)), 'isLesser'),
+    number('Cache read', (totals) => format.count(totals.cache_read_tokens), 'isMinor'),
+    number('Cache write', (totals) => format.count(totals.cache_write_tokens), 'isMinor'),
+    number('Output', (totals) => format.count(totals.output_tokens), 'isLesser'),
+    number('Cost', (totals) => atLeast(totals, cost(totals.cost_usd))),
+    number('First byte p50', (totals) => median(totals.first_byte_ms?.p50), 'isMinor'),
+    number('First byte p95', (totals) => slow(totals.first_byte_ms?.p95), 'isMinor'),
   ];
   return html`
     <section>
       <div class="title">
-        <h2>Numbers</h2>
-        <${CopyButton} text=${csvOf(groups, by)} label="these numbers as CSV">Copy as CSV<//>
+        <h2 id=${NUMBERS}>Numbers</h2>
+        <span class="actions">
+          <${CopyButton}
+            text=${() => getText('/usage/summary', { ...query, format: 'csv' })}
+            label="these numbers as CSV"
+          >
+            Copy as CSV
+          <//>
+          <a class="button" href=${addressOf('/usage', { ...query, format: 'csv' })} download="usage.csv"
+            >CSV by account</a
+          >
+        </span>
       </div>
       <${Table}
         caption="Usage by group; tokens by kind"
@@ -210,102 +360,9 @@ function Numbers({ groups, by }: { groups: readonly Group[]; by: string }): VNod
       ${
         rows.length > MOST_ROWS &&
         html`<p class="quiet-text">
-          The first ${format.count(MOST_ROWS)} are shown; choose a shorter window or “Day”.
+          The first ${format.count(MOST_ROWS)} are shown; choose a shorter window or “Day”, or take the CSV.
         </p>`
       }
     </section>
   `;
-}
-
-/** Times as the API has them, numbers without separators; a value that a spreadsheet would take for a formula gets an apostrophe. */
-function csvOf(groups: readonly Group[], by: string): string {
-  const names = Object.keys(NOTHING).filter((name) => name !== 'first_byte_ms') as (keyof SummaryTotals)[];
-  const rows = groups.map(({ key, label, isTime, totals }) => [
-    isTime ? key : label,
-    ...names.map((name) => totals[name] as number | null),
-    totals.first_byte_ms?.p50,
-    totals.first_byte_ms?.p95,
-  ]);
-  const head = [by, ...names, 'first_byte_ms_p50', 'first_byte_ms_p95'];
-  return [head, ...rows].map((row) => `${row.map(csvCell).join(',')}\r\n`).join('');
-}
-
-function csvCell(value: string | number | null | undefined): string {
-  const text = String(value ?? '');
-  const safe = typeof value === 'string' && /^[=+\-@\t\r]/.test(text) ? `'${text}` : text;
-  return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
-}
-
-interface Group {
-  key: string;
-  label: string;
-  /** The requests of the group. */
-  href: string | undefined;
-  isTime: boolean;
-  totals: SummaryTotals;
-}
-
-const HOUR_MS = 3_600_000;
-const STEPS = { hour: HOUR_MS, day: 24 * HOUR_MS } as const;
-
-const NOTHING: SummaryTotals = {
-  requests: 0,
-  errors: 0,
-  unknown: 0,
-  unpriced: 0,
-  input_tokens: 0,
-  output_tokens: 0,
-  cost_usd: null,
-  cache_read_tokens: 0,
-  cache_write_tokens: 0,
-  cache_misses: 0,
-  cache_miss_tokens: 0,
-  cache_miss_cost_usd: 0,
-  first_byte_ms: null,
-};
-
-function groupsOf({ by, since, until, groups }: UsageSummary): Group[] {
-  if (by === 'hour' || by === 'day') return timeGroups(by, Date.parse(since), Date.parse(until), groups);
-  return groups
-    .map(({ group, totals }) => nameGroup(group, totals))
-    .sort((a, b) => b.totals.requests - a.totals.requests);
-}
-
-function timeGroups(
-  by: 'hour' | 'day',
-  since: number,
-  until: number,
-  groups: UsageSummary['groups'],
-): Group[] {
-  const step = STEPS[by];
-  const known = new Map(groups.map(({ group, totals }) => [Date.parse(group[by] ?? ''), totals]));
-  const found: Group[] = [];
-  for (let at = since - (since % step); at <= until; at += step) {
-    const time = new Date(at).toISOString();
-    found.push({
-      key: time,
-      label: by === 'hour' ? format.timeOfHour(time) : format.dayOf(time),
-      href: undefined,
-      isTime: true,
-      totals: known.get(at) ?? NOTHING,
-    });
-  }
-  return found;
-}
-
-/** Requests that no target answered have neither provider nor model. */
-function nameGroup(group: Readonly<Record<string, string | null>>, totals: SummaryTotals): Group {
-  const { account, provider, model } = group;
-  const place = [provider, model].filter((name) => name !== undefined);
-  const isUnanswered = place.length > 0 && provider === null;
-  const label = isUnanswered ? 'no target answered' : (account ?? place.join('/'));
-  const query = account !== undefined ? { account: account ?? undefined } : { model: place.join('/') };
-  const hasRequests = account !== undefined || (model !== undefined && !isUnanswered);
-  return {
-    key: JSON.stringify(group),
-    label,
-    href: hasRequests ? hrefOf('requests', query) : undefined,
-    isTime: false,
-    totals,
-  };
 }
