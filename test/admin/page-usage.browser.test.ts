@@ -90,6 +90,11 @@ describe.skipIf(chrome === undefined)('usage', { timeout: 120_000 }, () => {
       query.toString(),
     );
     expect([listed, requests > 0]).toEqual([requests, true]);
+    await row.getByRole('link').click();
+    await arrive(page, 'requests');
+    const shown = page.getByRole('table', { name: /Requests/ }).locator('tbody tr');
+    await expect.poll(() => shown.count()).toBe(Math.min(50, requests));
+    await page.goBack();
     await go(page, 'usage?since=7d&by=key');
     const key = table.getByRole('link', { name: /laptop of ada/ });
     await key.waitFor();

@@ -3,7 +3,7 @@ import { html, type Children } from '../html.ts';
 import { Bar, Name } from './text.ts';
 import type { VNode } from 'preact';
 
-export interface Rank {
+interface Rank {
   key: string;
   name: string;
   detail?: string | undefined;

@@ -4,7 +4,8 @@ import { ENDPOINT_NAMES } from '../../../../canonical/request.ts';
 import { errorWords, RECORDED_ERRORS } from '../../../../error-words.ts';
 import { get, type Account, type Model, type Page, type Query, type RequestJson } from '../../api.ts';
 import { html } from '../../html.ts';
-import { Check, Select, Text, WINDOWS, type Choice } from '../../parts/fields.ts';
+import { Check, Select, Text, type Choice } from '../../parts/fields.ts';
+import { WindowFields } from '../../parts/window.ts';
 import { useLoaded } from '../../parts/load.ts';
 import type { ViewProps } from '../../route.ts';
 import type { VNode } from 'preact';
@@ -60,23 +61,14 @@ const STATUSES: readonly Choice[] = [
 ];
 
 export function RequestFilters({ place, change }: ViewProps): VNode {
-  const { since = '24h', account = '', model = '', errors } = place.query;
+  const { account = '', model = '', errors } = place.query;
   const accounts = useLoaded((signal) => get<Page<Account>>('/accounts', { limit: '1000' }, signal), []);
   const models = useLoaded((signal) => get<Page<Model>>('/models', { limit: '1000' }, signal), []);
   const names = withOwn(accounts.value?.data.map((row) => row.account) ?? [], account);
   const filter = (query: Query, isMore = false): void => change({ cursor: undefined, ...query }, isMore);
-  const windows = WINDOWS.some(({ value }) => value === since)
-    ? WINDOWS
-    : [{ value: since, title: `Since ${since}` }, ...WINDOWS];
   return html`
     <div class="filters" role="group" aria-label="Filter">
-      <${Select}
-        label="Window"
-        name="since"
-        value=${since}
-        choices=${windows}
-        onChange=${(value: string) => filter({ since: value })}
-      />
+      <${WindowFields} query=${place.query} onChange=${filter} />
       <${Select}
         label="Account"
         name="account"

@@ -8,6 +8,7 @@ import { Await, Empty, useLoaded } from '../../parts/load.ts';
 import { Outcome, toneOf } from './outcome.ts';
 import { Table, type Column } from '../../parts/table.ts';
 import { Time, Unknown } from '../../parts/text.ts';
+import { windowOf } from '../../parts/window.ts';
 import { hrefOf, type ViewProps } from '../../route.ts';
 import { fits, filtersOf, RequestFilters } from './filters.ts';
 import { RequestView } from './one.ts';
@@ -24,11 +25,13 @@ export function RequestsView(props: ViewProps): VNode {
 
 function List({ place, change }: ViewProps): VNode {
   const { since = '24h', cursor, live } = place.query;
+  const window = windowOf(place.query);
   const filters = filtersOf(place.query);
   const isFirst = cursor === undefined;
   const requests = useLoaded(
-    (signal) => get<Page<RequestJson>>('/requests', { since, ...filters, cursor, limit: PAGE_ROWS }, signal),
-    [since, filters, cursor],
+    (signal) =>
+      get<Page<RequestJson>>('/requests', { ...window, ...filters, cursor, limit: PAGE_ROWS }, signal),
+    [window, filters, cursor],
   );
   const isFiltered = Object.keys(filters).length > 0;
   const fresh = useNewRequests(filters, requests.value);
