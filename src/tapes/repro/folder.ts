@@ -117,23 +117,20 @@ function shapedAnswer(side: string, answer: TapedAnswer, shaper: Shaper): [name:
   return [answerFile(side, isJson ? 'json' : 'txt'), text];
 }
 
+/** `[DONE]` and the like are words of the protocols. */
+const shapedData = (data: string, shaper: Shaper): string =>
+  /^\s*(?:\{|\[(?![A-Z]+\]))/.test(data) ? shaper.json(data) : shaper.sentence(data);
+
 /** A frame of another form is cut into its lines: their names stay. */
 function shapedFrame(frame: TimedFrame, shaper: Shaper): TimedFrame {
   const { ms, event, data } = frame;
-  if (data !== '') return { ms, event: shaper.sentence(event), data: shaper.json(data), text: '' };
+  if (data !== '') return { ms, event: shaper.sentence(event), data: shapedData(data, shaper), text: '' };
   const lines = textOf(frame)
     .split('\n')
     .map((line) => {
       const [, name = '', value = line] = /^(\w{0,10}: ?)(.*)$/s.exec(line) ?? [];
       const known = /^(?:data|event|id|retry)?: ?$/.test(name) ? name : shaper.text(name);
-      return (
-        known +
-        (/^\s*[{[]/.test(value)
-          ? shaper.json(value)
-          : /^\[[A-Z]{1,10}\]$/.test(value)
-            ? value
-            : shaper.sentence(value))
-      );
+      return known + shapedData(value, shaper);
     });
   const [made] = framesOf([{ ms, bytes: Buffer.from(lines.join('\n')) }]);
   return made ?? { ms, event: '', data: '', text: lines.join('\n') };
@@ -184,7 +181,7 @@ const NAMED =
 function shapedHeaders(headers: Readonly<Record<string, string>>, shaper: Shaper): Record<string, string> {
   return Object.fromEntries(
     Object.entries(headers).flatMap(([name, value]) =>
-      NAMED.test(name) ? [[name, shaper.words(value)]] : [],
+      NAMED.test(name) && shaper.words(name) === name ? [[name, shaper.words(value)]] : [],
     ),
   );
 }
