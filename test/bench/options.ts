@@ -11,7 +11,7 @@ Processor time, latency and memory of the gateway beside two references:
 and beside itself: on PostgreSQL (GATEWAY_TEST_POSTGRES, or the server of the tests), observed (metrics on, the page open),
 with two workers.
 
-  --quick              about a minute, less exact
+  --quick              some minutes, less exact
   --only TEXT          rows whose name holds TEXT; may be given again
   --json               one JSON document on stdout
   --gate               exit 1 where a release gate is missed

@@ -68,7 +68,7 @@ export const FULL: Plan = {
   streamTargets: ['bare', 'floor', 'gateway', 'postgres'],
 };
 
-/** A minute. Streams last for seconds and their gate is no ratio: only the gateway's. */
+/** Some minutes. Streams last for seconds and their gate is no ratio: only the gateway's. */
 export const QUICK: Plan = {
   whole: { count: 4, forMs: 125 },
   streamed: { count: 2, forMs: 250 },
