@@ -240,6 +240,8 @@ describe.skipIf(chrome === undefined)('requests in the page', { timeout: 120_000
       expect(text).toContain(part);
     expect(text).toMatch(/75\s?% of the input/);
     await page.getByRole('link', { name: TALK }).waitFor();
+    const key = page.getByRole('link', { name: /^sk-gw-/ });
+    expect(await key.getAttribute('href')).toMatch(/^#\/keys\?.*find=key_/);
     await page.getByRole('button', { name: 'Copy: the id of the request' }).click();
     expect(await page.evaluate(() => navigator.clipboard.readText())).toBe(rows.get('failed over'));
     await page.getByRole('button', { name: /Copy: a command/ }).click();
@@ -264,7 +266,7 @@ describe.skipIf(chrome === undefined)('requests in the page', { timeout: 120_000
     const field = page.getByRole('combobox', { name: 'Search' });
     for (const [text, kind, place] of [
       [rows.get('upstream') ?? '', 'Request', `#/requests/${rows.get('upstream')}`],
-      [TALK.slice(5, 13), 'Conversation', `#/conversations/${TALK}`],
+      [TALK.slice(5, 13), 'Conversation', `#/requests?since=30d&conversation=${TALK}`],
       ['ad', 'Account', '#/requests?since=30d&account=ada'],
       ['sim/ec', 'Model', '#/requests?since=30d&model=sim%2Fecho'],
     ] as const) {

@@ -19,7 +19,6 @@ const KINDS = {
 
 function placeOf({ kind, name }: SearchResult): string {
   if (kind === 'request') return hrefOf('requests', {}, name);
-  if (kind === 'conversation') return hrefOf('conversations', {}, name);
   return hrefOf('requests', { since: '30d', [kind]: name });
 }
 

@@ -1,5 +1,5 @@
 // One request: how it ended and why, its time step by step, who answered, what was left out. Bodies are not stored.
-import { missWords } from '../../../../error-words.ts';
+import { errorWords, missWords } from '../../../../error-words.ts';
 import { get, type Key, type Page, type RequestJson } from '../../api.ts';
 import * as format from '../../format.ts';
 import { html, type Children } from '../../html.ts';
@@ -81,9 +81,11 @@ const STEPS = { waited: 'Waited', failed: 'Failed', thought: 'First byte', answe
 
 function stepText({ kind, target, error }: Step): Children {
   if (kind === 'waited') return 'Waited in the gateway, before a target was asked';
-  if (kind === 'failed') return html`${target} failed${error === undefined ? '' : `: ${error}`}`;
+  if (kind === 'failed') return html`${target} failed${error === undefined ? '' : `: ${errorWords(error)}`}`;
   if (kind === 'thought') return html`First byte of ${target}`;
-  return error === undefined ? 'From the first byte to the last' : `From the first byte on, until: ${error}`;
+  return error === undefined
+    ? 'From the first byte to the last'
+    : `From the first byte on, until: ${errorWords(error)}`;
 }
 
 function TimeLine({ request }: { request: RequestJson }): VNode | null {
@@ -134,10 +136,9 @@ function what(request: RequestJson): Fact[] {
       value:
         conversation === null
           ? null
-          : html`<a href=${hrefOf('conversations', {}, conversation)}
-                ><code class="id">${conversation}</code></a
-              >
-              (<a href=${hrefOf('requests', { since: '30d', conversation })}>its requests</a>)`,
+          : html`<a href=${hrefOf('requests', { since: '30d', conversation })}
+              ><code class="id">${conversation}</code></a
+            >`,
     },
     { name: 'Agent', value: agent === null ? type : [type, agent].filter((word) => word !== null).join(' ') },
     { name: 'Work', value: kind },
@@ -155,9 +156,8 @@ function KeyName({ id }: { id: string }): VNode {
   return html`${
       key === undefined
         ? name
-        : html`<a href=${hrefOf('keys', { state: 'all', q: id })} title=${id}>${name}</a>`
-    }
-    (<a href=${hrefOf('requests', { since: '30d', key: id })}>its requests</a>)`;
+        : html`<a href=${hrefOf('keys', { state: 'all', find: id })} title=${id}>${name}</a>`
+    }${' '}(<a href=${hrefOf('requests', { since: '30d', key: id })}>its requests</a>)`;
 }
 
 function timings({ at, first_byte_ms, duration_ms, output_tokens }: RequestJson): Fact[] {
@@ -232,7 +232,7 @@ function attemptsOf({ detail, provider, model, duration_ms, status }: RequestJso
 function Result({ of: { error, status }, request }: { of: Attempt; request: RequestJson }): VNode {
   const fault = error ?? request.error;
   if (fault === null) return html`<${State} tone="good">answered<//>`;
-  return html`<${State} tone="bad">${fault}<//>${status !== undefined && ` status ${status}`}`;
+  return html`<${State} tone="bad">${errorWords(fault)}<//>${status !== undefined && ` status ${status}`}`;
 }
 
 function Attempts({ request }: { request: RequestJson }): VNode {
