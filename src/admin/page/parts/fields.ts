@@ -29,10 +29,16 @@ export function Select({
   const own = onChange === undefined ? {} : { value };
   return html`<${Field} label=${label} name=${name} hint=${hint}>
     <select id=${idOf(name)} name=${name} ...${own} aria-describedby=${hintOf(name, hint)} onChange=${change}>
-      ${choices.map((choice) => html`<option value=${choice.value} selected=${choice.value === value}>${choice.title}</option>`)}
+      ${withOwn(choices, value).map((choice) => html`<option value=${choice.value} selected=${choice.value === value}>${choice.title}</option>`)}
     </select>
   <//>`;
 }
+
+/** A place may name what is not in the list, such as another window: it is shown, not hidden behind the first choice. */
+const withOwn = (choices: readonly Choice[], value: string): readonly Choice[] =>
+  value === '' || choices.some((choice) => choice.value === value)
+    ? choices
+    : [{ value, title: value }, ...choices];
 
 const idOf = (name: string): string => `field-${name}`;
 const hintOf = (name: string, hint: Children): string | undefined =>
