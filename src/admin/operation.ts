@@ -8,6 +8,7 @@ import type { Ids } from '../ids.ts';
 import type { HeaderList, SiteExchange } from '../gateway/exchange.ts';
 import type { Logger } from '../log.ts';
 import type { Routing } from '../routing/routing.ts';
+import type { ResetReply } from '../routing/state/reset.ts';
 import type { AdminScope, AdminStore } from '../store/admin/admin-records.ts';
 import type { DatabaseHealth } from '../gateway/database-health.ts';
 import type { BrakeStore } from '../store/holds/brakes.ts';
@@ -72,6 +73,8 @@ export interface AdminParts {
   reports: Reports;
   tagOf: TagOf;
   askAsKey: AskAsKey;
+  /** In all processes of this gateway; undefined: all targets. */
+  resetTargets: (target: string | undefined) => Promise<ResetReply>;
 }
 
 /** The request itself, for operations that need more than its values. */

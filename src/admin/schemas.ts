@@ -23,7 +23,7 @@ const named = (fault: (text: string) => string | undefined) =>
     });
 const VISIBLE = '1 to 128 visible characters, no space at either end';
 const name = named(nameFault).meta({ description: VISIBLE });
-const accountName = named(accountNameFault).meta({ description: `${VISIBLE}; neither . nor ..` });
+export const accountName = named(accountNameFault).meta({ description: `${VISIBLE}; neither . nor ..` });
 
 /** A parameter of the query arrives as text. */
 const limit = z
@@ -90,20 +90,6 @@ export const WaitingSignIn = z.object({
   created_at: time,
   expires_at: time,
 });
-const code = z.string().min(1).max(40).meta({ description: 'ABCD-EFGH' });
-export const SignInApproval = z.strictObject({
-  code,
-  account: accountName.meta({ description: 'Created if it is new' }),
-  tier: z.string().min(1).max(64).optional().meta({ description: 'Of a new account' }),
-  expires_at: time.nullish().meta({ description: 'The end of the sign-in; absent: its revocation' }),
-});
-export const ApprovedSignIn = z.object({
-  account: z.string(),
-  tier: z.string(),
-  expires_at: time.nullable(),
-});
-export const SignInDenial = z.strictObject({ code });
-export const DeniedSignIn = z.object({ code: z.string(), denied_at: time });
 export const NewKey = z.strictObject({
   account: accountName.meta({ description: 'Created if it is new' }),
   tier: z.string().min(1).max(64).optional().meta({ description: 'Of a new account' }),
@@ -217,6 +203,16 @@ export const Target = z.object({
   failures: count.meta({ description: 'In a row' }),
   in_flight: count,
   first_byte_ms: z.number().nullable().meta({ description: 'Recent; null: not measured lately' }),
+  learnt: z
+    .array(
+      z.object({
+        protocol: z.string(),
+        changes: z.array(z.string()).meta({ description: 'What requests to it are changed in' }),
+        words: z.string().meta({ description: "The provider's, which taught it" }),
+        learnt_at: time,
+      }),
+    )
+    .meta({ description: 'What refusals taught, for a day' }),
   vision: z.boolean().nullable().meta({ description: 'null: unknown, taken as possible' }),
   documents: z.boolean().nullable(),
   audio: z.boolean().nullable(),
@@ -238,7 +234,10 @@ export const Target = z.object({
 export const Route = z.object({
   name: z.string(),
   strategy: z.enum(STRATEGIES),
-  targets: z.array(TargetRef),
+  targets: z.array(TargetRef.extend({ weight: z.number().optional() })),
+  rules: z
+    .array(z.object({ by: z.enum(['agent', 'class']), name: z.string(), targets: z.array(TargetRef) }))
+    .meta({ description: 'Targets of a kind of work or of agent, before those of the route' }),
 });
 export const LeftOut = z.object({ provider: z.string(), why: z.string() });
 export const Configuration = z.object({
@@ -369,9 +368,6 @@ export const AuditRow = z.object({
 });
 
 export const SessionRequest = z.strictObject({ link: z.string().min(1).max(200) });
-export const MemberSessionRequest = z.strictObject({
-  key: z.string().min(1).max(200).meta({ description: 'As gateway keys create shows it once' }),
-});
 export const Session = z.object({
   id: z.string(),
   scope: z.enum(['read', 'write', 'own']).meta({ description: '`own`: of a member' }),

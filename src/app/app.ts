@@ -12,6 +12,7 @@ import {
 } from './parts.ts';
 import { createDiscovery } from './discovery.ts';
 import { createAdopter, startHousekeeping } from './housekeeping.ts';
+import { resetTargets } from './reset-targets.ts';
 import { isoTime, type Clock } from '../clock.ts';
 import type { Config } from '../config/config.ts';
 import { createBeginnings } from '../conversations/beginnings.ts';
@@ -43,7 +44,7 @@ import type { Lesson } from '../routing/state/lessons.ts';
 import { createLines } from '../providers/line.ts';
 import { createRepeats } from '../repeats.ts';
 import type { ResetReply } from '../routing/state/reset.ts';
-import { createRouting, type Routing } from '../routing/routing.ts';
+import { createRouting } from '../routing/routing.ts';
 import { createGatewayServer } from '../server/server.ts';
 import { createSealedItems } from '../store/items/sealed-items.ts';
 import type { Store } from '../store/store.ts';
@@ -207,28 +208,15 @@ function lessonsHandler({ deps: { routing } }: Parts): ControlHandler {
 }
 
 /** `gateway targets reset`. The answer for an unknown target is `unknown`. */
-function resetHandler({ deps: { routing, log } }: Parts): ControlHandler {
+function resetHandler({ deps }: Parts): ControlHandler {
   return {
     method: 'POST',
     path: '/targets/reset',
     async handle({ body }): Promise<ResetReply> {
-      const { resetTargets, targetIn } = await import('../routing/state/reset.ts');
-      const target = targetIn(body);
-      const fault = target === undefined ? undefined : targetFault(target, routing);
-      if (fault !== undefined) return { targets: [], unknown: fault };
-      const targets = resetTargets(routing, target);
-      if (targets.length > 0) log.info('targets were reset', { targets: targets.map((row) => row.target) });
-      return { targets };
+      const { targetIn } = await import('../routing/state/reset.ts');
+      return resetTargets(deps)(targetIn(body));
     },
   };
-}
-
-/** Why this is no `provider/model` that can be asked. */
-function targetFault(target: string, routing: Routing): string | undefined {
-  const named = routing.model(target, null);
-  if (named === undefined) return routing.unknown(target, null).message;
-  const keys = named.targets.map(({ key }) => key);
-  return keys.includes(target) ? undefined : `${target} is no target; it stands for ${keys.join(', ')}`;
 }
 
 /** The page of this process alone; the supervisor merges the pages of its workers. */
@@ -298,6 +286,7 @@ function createParts(options: AppOptions, traces: TraceExporter | undefined): Pa
     effective: options.effective ?? noEffective,
     connect: options.connect ?? (() => Promise.resolve([])),
     askAsKey: askAsKey(deps),
+    resetTargets: peers?.resetTargets ?? resetTargets(deps),
   });
   const server = createGatewayServer(deps, eitherSite(admin, createSignInDoor(deps)));
   const parts: Parts = {

@@ -59,6 +59,8 @@ export interface Peers {
   repeats: Repeats;
   /** The page of metrics of all workers. */
   readMetrics(): Promise<string>;
+  /** In all workers. */
+  resetTargets: AdminOptions['resetTargets'];
 }
 
 /** What a gateway says about itself when it serves; it crosses the channel between two processes. */

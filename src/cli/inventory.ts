@@ -14,8 +14,7 @@ import type { ModelEntry } from '../routing/catalog.ts';
 import { createRouting, type Routing } from '../routing/routing.ts';
 import { SIM_MODELS } from '../sim/behaviours.ts';
 import { call } from '../control/client.ts';
-import type { Lesson } from '../routing/state/lessons.ts';
-import { snakeCase } from '../snake-case.ts';
+import { lessonChanges, type Lesson } from '../routing/state/lessons.ts';
 import type { Context } from './context.ts';
 import { findRunning } from './running.ts';
 import { say } from './ui/lines.ts';
@@ -166,12 +165,7 @@ export async function readLessons(command: Command, context: Context): Promise<r
 }
 
 /** `openai/gpt-9 (chat) refuses: reject_fields store, efforts low high`, and the words that taught it. */
-export function lessonText({ target, protocol, traits, words }: Lesson): string {
-  const values = Object.entries(traits).map(([name, value]) => `${snakeCase(name)} ${valueText(value)}`);
-  return clean(`${target} (${protocol}): ${values.join(', ')}; it said: ${words}`);
-}
-
-function valueText(value: unknown): string {
-  if (Array.isArray(value)) return value.length === 0 ? 'none' : value.join(' ');
-  return typeof value === 'string' ? JSON.stringify(value) : String(value);
+export function lessonText(lesson: Lesson): string {
+  const { target, protocol, words } = lesson;
+  return clean(`${target} (${protocol}): ${lessonChanges(lesson).join(', ')}; it said: ${words}`);
 }

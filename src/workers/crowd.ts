@@ -21,6 +21,8 @@ export interface Crowd {
   status(withinMs?: number): Promise<{ whole: Status | undefined; workers: WorkerStatus[] }>;
   readMetrics(): Promise<string>;
   moment(): Promise<Moment>;
+  /** undefined: all. */
+  resetTargets(target: string | undefined): Promise<ResetReply>;
   watch(send: (frame: object) => void): () => void;
   follow(send: (news: object) => void): () => void;
   handlers: readonly ControlHandler[];
@@ -85,7 +87,7 @@ export function createCrowd(pool: () => Pool<Ready, WorkerProcess>, clock: Clock
   const follow: Crowd['follow'] = (send) =>
     eachStream('/requests/new', (event) => send(event as NewRequests));
 
-  const crowd: Crowd = {
+  return {
     async status(withinMs) {
       const answers = await askAll('status', undefined, withinMs);
       const known = new Map(answers.map(({ worker, value }) => [worker, value as Status]));
@@ -101,6 +103,7 @@ export function createCrowd(pool: () => Pool<Ready, WorkerProcess>, clock: Clock
       return metrics.read();
     },
     moment: async () => mergeMoments(await askAll('moment')),
+    resetTargets: (target) => resetAll(target, askAll, onReset),
     watch,
     follow,
     added(worker) {
@@ -110,7 +113,6 @@ export function createCrowd(pool: () => Pool<Ready, WorkerProcess>, clock: Clock
     },
     handlers: [...answersOf(askAll, onReset), ...streamsOfAll({ follow, watch }), linkHandler(pool)],
   };
-  return crowd;
 }
 
 type AskAll = (name: string, body?: unknown) => Promise<{ worker: Worker; value: unknown }[]>;
@@ -130,13 +132,15 @@ function resetHandler(askAll: AskAll, onReset: OnReset): ControlHandler {
   return {
     method: 'POST',
     path: '/targets/reset',
-    async handle({ body }) {
-      onReset(targetIn(body));
-      const answers = await askAll('POST /targets/reset', body);
-      if (answers.length === 0) throw new ControlError(503, 'no worker serves now; try again');
-      return mergeResets(answers.map(({ value }) => value as ResetReply));
-    },
+    handle: ({ body }) => resetAll(targetIn(body), askAll, onReset),
   };
+}
+
+async function resetAll(target: string | undefined, askAll: AskAll, onReset: OnReset): Promise<ResetReply> {
+  onReset(target);
+  const answers = await askAll('POST /targets/reset', { target });
+  if (answers.length === 0) throw new ControlError(503, 'no worker serves now; try again');
+  return mergeResets(answers.map(({ value }) => value as ResetReply));
 }
 
 function streamsOfAll({ follow, watch }: Pick<Crowd, 'follow' | 'watch'>): ControlHandler[] {

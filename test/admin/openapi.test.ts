@@ -99,6 +99,7 @@ it('describes what every operation answers', async () => {
     removeAccount: { params: { account: 'new one' } },
     readSession: { as: 'browser' },
     closeSession: { as: 'browser' },
+    resetTargets: { body: {} },
     openMemberSession: { body: { key: running.key } },
     readOwnRequest: { params: { id: requestId } },
     openSession: { body: { link: new URL(await running.adminLink()).hash.replace('#link=', '') } },

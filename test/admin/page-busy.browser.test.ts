@@ -38,6 +38,7 @@ function peersWith(live: Live): Peers {
     leads: true,
     onLead: nothing,
     readMetrics: async () => '',
+    resetTargets: async () => ({ targets: [] }),
     live,
     repeats: createRepeats(systemClock),
     sessions,

@@ -66,6 +66,7 @@ function peersOf(own: number): Peers {
     sessions: undefined as never,
     repeats: createRepeats(clock),
     readMetrics: () => Promise.resolve(''),
+    resetTargets: async () => ({ targets: [] }),
   };
 }
 

@@ -5,11 +5,21 @@ import { unhealthyTargets } from '../../observe/health-publisher.ts';
 import { type Target as RoutingTarget, modelJson } from '../../routing/catalog.ts';
 import { serverToolsOf } from '../../routing/abilities.ts';
 import type { Routing } from '../../routing/routing.ts';
+import { lessonChanges } from '../../routing/state/lessons.ts';
 import { operation, type AdminParts, type Operation } from '../operation.ts';
 import { isBehindTls } from '../authenticate.ts';
 import { count, pageOf, type Order } from './paging.ts';
 import { Problem } from '../reply.ts';
 import { Configuration, Connect, Model, page, PAGE, Route, Target } from '../schemas.ts';
+
+const TargetReset = z.strictObject({
+  target: z.string().min(1).max(512).optional().meta({ description: 'provider/model; default: all' }),
+});
+const ResetTarget = z.object({
+  target: z.string(),
+  state: z.enum(['cooling', 'failing']).nullable().meta({ description: 'null: it was not avoided' }),
+  learnt: count.meta({ description: 'Lessons that are forgotten' }),
+});
 
 /** These lists are in order of preference and are not sorted. */
 const place = z.tuple([count]);
@@ -37,6 +47,15 @@ function targetsOf(routing: Routing): RoutingTarget[] {
   return [...new Map(targets.map((target) => [target.key, target])).values()];
 }
 
+/** What refusals taught of a target, an entry for each protocol. */
+function learntOf(key: string, { lessons }: Routing) {
+  const own = lessons.list().filter(({ target }) => target === key);
+  return own.map((lesson) => {
+    const { protocol, words, learntAt } = lesson;
+    return { protocol, changes: lessonChanges(lesson), words, learnt_at: isoTime(learntAt) };
+  });
+}
+
 /** `inFlight`: over all workers. */
 function targetJson(
   target: RoutingTarget,
@@ -55,6 +74,7 @@ function targetJson(
     failures,
     in_flight: inFlight.get(key) ?? 0,
     first_byte_ms: firstByteMs ?? null,
+    learnt: learntOf(key, routing),
     vision: traits.vision ?? null,
     documents: traits.documents ?? null,
     audio: traits.audio ?? null,
@@ -116,6 +136,21 @@ export const gatewayOperations: readonly Operation[] = [
     },
   }),
   operation({
+    id: 'resetTargets',
+    method: 'POST',
+    path: '/targets/reset',
+    tag: 'gateway',
+    summary: 'Ask targets again that requests avoid, and forget what refusals taught of them',
+    body: TargetReset,
+    reply: page(ResetTarget),
+    problems: [404],
+    async run({ body: { target } }, { resetTargets }) {
+      const { targets, unknown } = await resetTargets(target);
+      if (unknown !== undefined) throw new Problem(404, 'unknown_target', unknown);
+      return { data: [...targets], next: null };
+    },
+  }),
+  operation({
     id: 'listRoutes',
     method: 'GET',
     path: '/routes',
@@ -123,7 +158,10 @@ export const gatewayOperations: readonly Operation[] = [
     summary: 'Routes of the configuration',
     reply: page(Route),
     run: async (_, { current }) => ({
-      data: [...current.config.routes].map(([name, route]) => ({ name, ...route })),
+      data: [...current.config.routes].map(([name, { strategy, targets, rules = [] }]) => ({
+        ...{ name, strategy, targets },
+        rules: rules.map((rule) => ({ ...rule, targets: [...rule.targets] })),
+      })),
       next: null,
     }),
   }),

@@ -7,7 +7,7 @@ import { ANSWERED, operation, type AdminParts, type Call, type Operation } from 
 import { Problem, safeHeaders } from '../reply.ts';
 import { isOtherUser } from './other-user.ts';
 import type { Key } from '../../store/store.ts';
-import { ClosedSession, MemberSessionRequest, Session, SessionRequest } from '../schemas.ts';
+import { ClosedSession, Session, SessionRequest } from '../schemas.ts';
 import type { Session as OpenSession } from '../sessions.ts';
 
 /** The version of the API, not of the gateway. */
@@ -27,6 +27,10 @@ function cookieLine({ headers }: Call['exchange'], value: string, { current }: A
   const end = value === '' ? '; Max-Age=0' : '';
   return `${cookieName(headers)}=${value}; Path=/admin; HttpOnly; SameSite=Strict${isSecure ? '; Secure' : ''}${end}`;
 }
+
+const MemberSessionRequest = z.strictObject({
+  key: z.string().min(1).max(200).meta({ description: 'As gateway keys create shows it once' }),
+});
 
 export const sessionOperations: readonly Operation[] = [
   operation({

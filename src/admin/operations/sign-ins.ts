@@ -4,16 +4,24 @@ import { waitingSignInJson } from '../../accounts/json.ts';
 import { operation, type AdminParts, type Call, type Operation } from '../operation.ts';
 import { tooMany } from '../authenticate.ts';
 import { Problem } from '../reply.ts';
-import {
-  ApprovedSignIn,
-  DeniedSignIn,
-  page,
-  SignInApproval,
-  SignInDenial,
-  WaitingSignIn,
-} from '../schemas.ts';
+import { accountName, page, time, WaitingSignIn } from '../schemas.ts';
 import { z } from 'zod';
 import { checkTier } from './accounts.ts';
+
+const code = z.string().min(1).max(40).meta({ description: 'ABCD-EFGH' });
+const SignInApproval = z.strictObject({
+  code,
+  account: accountName.meta({ description: 'Created if it is new' }),
+  tier: z.string().min(1).max(64).optional().meta({ description: 'Of a new account' }),
+  expires_at: time.nullish().meta({ description: 'The end of the sign-in; absent: its revocation' }),
+});
+const ApprovedSignIn = z.object({
+  account: z.string(),
+  tier: z.string(),
+  expires_at: time.nullable(),
+});
+const SignInDenial = z.strictObject({ code });
+const DeniedSignIn = z.object({ code: z.string(), denied_at: time });
 
 export const signInOperations: readonly Operation[] = [
   operation({

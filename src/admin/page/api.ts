@@ -21,6 +21,7 @@ export type SummaryTotals = UsageSummary['totals'];
 export type SearchResult = z.output<typeof schemas.SearchResults>['data'][number];
 export type Model = z.output<typeof schemas.Model>;
 export type Target = z.output<typeof schemas.Target>;
+export type Route = z.output<typeof schemas.Route>;
 export type Configuration = z.output<typeof schemas.Configuration>;
 export type Connect = z.output<typeof schemas.Connect>;
 export type Member = z.output<typeof MemberSchema>;

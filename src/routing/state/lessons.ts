@@ -5,6 +5,7 @@ import type { Traits } from '../../canonical/traits.ts';
 import type { Clock } from '../../clock.ts';
 import { teach } from '../../protocols/refusals/teach.ts';
 import type { Refusal } from '../../protocols/refusals/refusal.ts';
+import { snakeCase } from '../../snake-case.ts';
 import type { Target } from '../targets.ts';
 
 /** A target's traits that its refusals taught, and the words. */
@@ -106,6 +107,16 @@ export function createLessons({ clock, onLesson }: Options): Lessons {
       for (const [key, { target }] of known) if (test(target)) known.delete(key);
     },
   };
+}
+
+/** `reject_fields store`, `efforts low high`: what a lesson changes, for people. */
+export function lessonChanges({ traits }: Pick<Lesson, 'traits'>): string[] {
+  return Object.entries(traits).map(([name, value]) => `${snakeCase(name)} ${valueText(value)}`);
+}
+
+function valueText(value: unknown): string {
+  if (Array.isArray(value)) return value.length === 0 ? 'none' : value.join(' ');
+  return typeof value === 'string' ? JSON.stringify(value) : String(value);
 }
 
 function keyOf(target: string, protocol: ProtocolName): string {

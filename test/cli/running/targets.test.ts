@@ -9,16 +9,35 @@ const UNKNOWN_SEED = {
   body: JSON.stringify({ error: { message: "Unknown parameter: 'seed'." } }),
 };
 
+/** By the admin API, whose workers each answer for all. */
+it('is done for all workers by the admin API, too', async () => {
+  const { strict, shell, server, ask } = await setUp('--workers', '2');
+  strict.reset(({ body }) => ('seed' in body ? UNKNOWN_SEED : undefined));
+  expect((await ask({ seed: 1 })).headers.get('x-gateway-dropped')).toBe('seed');
+  await expect.poll(async () => (await shell.command('models')).stdout).toContain('reject_fields seed');
+  strict.reset(() => undefined);
+  const { token } = await shell.json<{ token: string }>('admin', 'tokens', 'create', '--scope', 'write');
+  const reset = await fetch(`${server.url}/admin/api/v1/targets/reset`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+    body: '{}',
+  });
+  expect(await reset.json()).toEqual({ data: [{ target: 'p/m', state: null, learnt: 1 }], next: null });
+  for (let index = 0; index < 6; index++)
+    expect((await ask({ seed: 1 })).headers.get('x-gateway-dropped')).toBeNull();
+});
+
 async function setUp(...args: string[]) {
   const strict = await startStrictProvider();
   const shell = home();
   shell.configure({
+    admin: true,
     providers: { p: { base_url: strict.url, protocol: 'chat', models: ['m', 'other'] } },
   });
   const server = await shell.serve(...args);
   const key = await shell.newKey('enterprise');
   const ask = (more: object = {}) => post(server, key, { model: 'p/m', ...more });
-  return { strict, shell, ask };
+  return { strict, shell, server, ask };
 }
 
 /** A connection each: workers take turns. */

@@ -1,29 +1,35 @@
-// Names that clients may send, the targets behind them, what each can do and costs, and why others are not used.
-import { get, type Configuration, type Model, type Page, type Target } from '../api.ts';
+// Names that clients may send, routes first: each unfolds to its targets, with what they lack and cost, and what was learnt of them.
+import { useState } from 'preact/hooks';
+import { get, write, type Configuration, type Model, type Page, type Route, type Target } from '../api.ts';
 import * as format from '../format.ts';
-import { html } from '../html.ts';
+import { html, type Children } from '../html.ts';
 import { Text } from '../parts/fields.ts';
-import { HEALTH_TONES, State, Time, Unknown, Facts } from '../parts/text.ts';
-import { Await, Empty, useLoaded } from '../parts/load.ts';
+import { Facts, HEALTH_TONES, Name, State, Time } from '../parts/text.ts';
+import { Await, Empty, Failure, useLoaded } from '../parts/load.ts';
 import { Table, type Column } from '../parts/table.ts';
-import type { ViewProps } from '../route.ts';
+import { hrefOf, type ViewProps } from '../route.ts';
 import type { VNode } from 'preact';
 
 const MOST_ROWS = 300;
+const EVERY_MS = 30_000;
+
+/** A name with its targets, in their order. */
+interface Row {
+  model: Model;
+  /** Of the configuration. */
+  route: Route | undefined;
+  targets: readonly Target[];
+}
 
 export function ModelsView({ place, change }: ViewProps): VNode {
   const { find = '' } = place.query;
-  const data = useLoaded(
-    async (signal) => {
-      const [models, targets] = await Promise.all([
-        get<Page<Model>>('/models', { limit: '1000' }, signal),
-        get<Page<Target>>('/targets', { limit: '1000' }, signal),
-      ]);
-      return { models: models.data, targets: targets.data };
-    },
-    [],
-    30_000,
-  );
+  const [note, setNote] = useState('');
+  const rows = useLoaded(loadRows, [], EVERY_MS);
+  const reset: Reset = async (target) => {
+    await write('POST', '/targets/reset', { target });
+    setNote(`${target} is asked again, and what was learnt of it is forgotten.`);
+    rows.reload();
+  };
   return html`
     <h1 tabindex="-1">Models</h1>
     <div class="filters" role="search">
@@ -31,67 +37,66 @@ export function ModelsView({ place, change }: ViewProps): VNode {
         label="Find"
         name="find"
         value=${find}
-        onChange=${(value: string) => change({ find: value })}
+        onChange=${(value: string, isMore: boolean) => change({ find: value }, isMore)}
       />
     </div>
-    <${Await} of=${data}>
-      ${({ models, targets }: { models: Model[]; targets: Target[] }) => html`
-        <${Names} models=${models.filter(({ name }) => fits(name, find))} />
-        <${Targets} targets=${targets.filter(({ provider, model }) => fits(`${provider}/${model}`, find))} />
-      `}
+    <p role="status" class="note">${note}</p>
+    <${Await} of=${rows}>
+      ${(all: readonly Row[]) => html`<${Names} rows=${all.filter((row) => fits(row, find))} reset=${reset} />`}
     <//>
     <${NotUsed} />
   `;
 }
 
-const fits = (name: string, find: string): boolean => name.toLowerCase().includes(find.toLowerCase());
+const keyOf = ({ provider, model }: { provider: string; model: string }): string => `${provider}/${model}`;
 
-/** The first ones, and how many more there are. */
-function Some<Row>({ rows, of }: { rows: readonly Row[]; of: (rows: readonly Row[]) => VNode }): VNode {
-  return html`${of(rows.slice(0, MOST_ROWS))}
-  ${
-    rows.length > MOST_ROWS &&
-    html`<p class="quiet-text">
-      ${format.count(MOST_ROWS)} of ${format.count(rows.length)} are shown; “Find” finds the others.
-    </p>`
-  }`;
+async function loadRows(signal: AbortSignal): Promise<Row[]> {
+  const [models, targets, routes] = await Promise.all([
+    get<Page<Model>>('/models', { limit: '1000' }, signal),
+    get<Page<Target>>('/targets', { limit: '1000' }, signal),
+    get<Page<Route>>('/routes', {}, signal),
+  ]);
+  const known = new Map(targets.data.map((target) => [keyOf(target), target]));
+  const rows = models.data.map((model): Row => {
+    const route = routes.data.find(({ name }) => name === model.name);
+    return { model, route, targets: model.targets.flatMap((target) => known.get(keyOf(target)) ?? []) };
+  });
+  return [...rows.filter(isRoute), ...rows.filter((row) => !isRoute(row))];
 }
 
-const NAMES: readonly Column<Model>[] = [
-  { title: 'Name', cell: ({ name }) => html`<code>${name}</code>`, isHead: true },
-  {
-    title: 'Answered by, in this order',
-    cell: ({ targets }) =>
-      html`<ol class="targets">
-        ${targets.map(
-          ({ provider, model, state }) =>
-            html`<li>
-              ${provider}/${model} ${state !== undefined && html`<${State} tone="bad">${state}<//>`}
-            </li>`,
-        )}
-      </ol>`,
-  },
-  { title: 'Abilities', cell: (model) => html`<${Abilities} of=${model} />` },
-  { title: 'Window', cell: (model) => format.count(model.context_window), isNumber: true },
-  { title: 'Most output', cell: (model) => format.count(model.max_output), isNumber: true, isMinor: true },
-];
+/** `auto` is one without a line in the configuration, too. */
+const isRoute = ({ model, route }: Row): boolean => route !== undefined || model.targets.length > 1;
 
-function Names({ models }: { models: readonly Model[] }): VNode {
-  return html`
-    <section>
-      <h2>Names that clients may send</h2>
-      ${
-        models.length === 0
-          ? html`<${Empty} title="No name fits.">
-              <p>Shorten what “Find” looks for, or add a provider to the configuration: gateway init</p>
-            <//>`
-          : html`<${Some}
-              rows=${models}
-              of=${(rows: readonly Model[]) => html`<${Table} caption="Names and their targets" columns=${NAMES} rows=${rows} keyOf=${({ name }: Model) => name} />`}
-            />`
-      }
-    </section>
-  `;
+function fits({ model, targets }: Row, find: string): boolean {
+  const text = [model.name, ...targets.map(keyOf)].join(' ').toLowerCase();
+  return text.includes(find.toLowerCase());
+}
+
+type Reset = (target: string) => Promise<void>;
+
+const STRATEGIES = {
+  priority: 'the first that can',
+  fastest: 'the fastest',
+  balanced: 'in turns',
+} as const;
+
+function leadsTo({ model, route }: Row): Children {
+  const [first] = model.targets;
+  if (route === undefined && model.targets.length === 1 && first !== undefined)
+    return html`<${Name} of=${keyOf(first)} />`;
+  const how = STRATEGIES[route?.strategy ?? 'priority'];
+  const rules = route?.rules.length ?? 0;
+  return `${how} of ${format.count(model.targets.length)}${rules > 0 ? `, ${format.count(rules)} by work` : ''}`;
+}
+
+/** How many of the targets requests avoid; nothing is said where all is well. */
+function Health({ of: { model } }: { of: Row }): VNode {
+  const bad = model.targets.filter(({ state }) => state !== undefined);
+  if (bad.length === 0) return html``;
+  const isAll = bad.length === model.targets.length;
+  const text =
+    model.targets.length === 1 ? bad[0]?.state : `${bad.length} of ${model.targets.length} avoided`;
+  return html`<${State} tone=${isAll ? 'bad' : 'warn'}>${text}<//>`;
 }
 
 const ABILITIES = [
@@ -105,59 +110,121 @@ const ABILITIES = [
 
 type Able = Partial<Record<(typeof ABILITIES)[number][0], boolean | null>>;
 
-function Abilities({ of }: { of: Able }): VNode {
-  const can = ABILITIES.filter(([name]) => of[name] === true).map(([, title]) => title);
-  const cannot = ABILITIES.filter(([name]) => of[name] === false).map(([, title]) => title);
-  if (can.length + cannot.length === 0) return html`<${Unknown} />`;
-  return html`${can.join(', ')}${
-    cannot.length > 0 &&
-    html`<span class="quiet-text">${can.length > 0 ? '; ' : ''}not: ${cannot.join(', ')}</span>`
-  }`;
-}
+/** What it is known not to do. */
+const lacks = (of: Able): string =>
+  ABILITIES.flatMap(([name, title]) => (of[name] === false ? [`no ${title}`] : [])).join(', ');
 
-const TARGETS: readonly Column<Target>[] = [
+const COLUMNS: readonly Column<Row>[] = [
+  { title: 'Name', cell: ({ model }) => html`<${Name} of=${model.name} />`, isHead: true },
+  { title: 'Answered by', cell: leadsTo, isName: true },
+  { title: 'State', cell: (row) => html`<${Health} of=${row} />` },
+  { title: 'Lacks', cell: ({ model }) => lacks(model), isMinor: true },
   {
-    title: 'Target',
-    cell: ({ provider, model, upstream }) =>
-      html`${provider}/${model}${upstream !== model && html`<small class="quiet-text"> as ${upstream}</small>`}`,
-    isHead: true,
-  },
-  {
-    title: 'State',
-    cell: ({ state, until, failures }) =>
-      html`<${State} tone=${HEALTH_TONES[state]}>${state}<//>${
-          state !== 'healthy' &&
-          html` <span class="quiet-text">
-            ${failures > 0 && `${format.count(failures)} failures in a row; `}asked again
-            <${Time} at=${until} />
-          </span>`
-        }`,
-  },
-  { title: 'Protocols', cell: ({ protocols }) => protocols.join(', '), isMinor: true },
-  { title: 'Abilities', cell: (target) => html`<${Abilities} of=${target} />`, isMinor: true },
-  { title: 'Window', cell: (target) => format.count(target.context_window), isNumber: true },
-  { title: 'Most output', cell: (target) => format.count(target.max_output), isNumber: true, isMinor: true },
-  { title: 'Input', cell: (target) => format.price(target.price?.input), isNumber: true },
-  { title: 'Output', cell: (target) => format.price(target.price?.output), isNumber: true },
-  {
-    title: 'Cache read',
-    cell: (target) => format.price(target.price?.cache_read),
+    title: 'Window',
+    cell: ({ model }) => format.short(model.context_window),
     isNumber: true,
+    isLesser: true,
+  },
+  {
+    title: 'Learnt',
+    cell: ({ targets }) => html`<${Lessons} of=${targets} />`,
     isMinor: true,
   },
 ];
 
-function Targets({ targets }: { targets: readonly Target[] }): VNode {
-  if (targets.length === 0) return html``;
+function Lessons({ of }: { of: readonly Target[] }): VNode {
+  const learnt = of.reduce((sum, target) => sum + target.learnt.length, 0);
+  return html`${learnt > 0 && format.count(learnt)}`;
+}
+
+function Names({ rows, reset }: { rows: readonly Row[]; reset: Reset }): VNode {
+  if (rows.length === 0)
+    return html`<${Empty} title="No name fits.">
+      <p>Shorten what “Find” looks for, or add a provider to the configuration: gateway init</p>
+    <//>`;
   return html`
-    <section>
-      <h2>Targets</h2>
-      <p class="quiet-text">Prices are US dollars for a million tokens.</p>
-      <${Some}
-        rows=${targets}
-        of=${(rows: readonly Target[]) => html`<${Table} caption="Targets with their health, abilities and prices" columns=${TARGETS} rows=${rows} keyOf=${({ provider, model }: Target) => `${provider}/${model}`} />`}
-      />
-    </section>
+    <${Table}
+      caption="Names that clients may send, routes first"
+      columns=${COLUMNS}
+      rows=${rows.slice(0, MOST_ROWS)}
+      keyOf=${({ model }: Row) => model.name}
+      unfold=${(row: Row) => html`<${Inside} of=${row} reset=${reset} />`}
+    />
+    ${
+      rows.length > MOST_ROWS &&
+      html`<p class="quiet-text">
+        ${format.count(MOST_ROWS)} of ${format.count(rows.length)} are shown; “Find” finds the others.
+      </p>`
+    }
+  `;
+}
+
+const TARGETS: readonly Column<Target>[] = [
+  { title: 'Target', cell: keyOf, isHead: true, isName: true },
+  {
+    title: 'State',
+    cell: ({ state, until, failures }) =>
+      state === 'healthy'
+        ? ''
+        : html`<${State} tone=${HEALTH_TONES[state]}>${state}<//>
+            <span class="quiet-text">
+              ${failures > 0 && `${format.count(failures)} failures in a row; `}asked again
+              <${Time} at=${until} />
+            </span>`,
+  },
+  { title: 'Lacks', cell: (target) => lacks(target), isMinor: true },
+  { title: 'Window', cell: (target) => format.short(target.context_window), isNumber: true, isLesser: true },
+  { title: 'Output', cell: (target) => format.short(target.max_output), isNumber: true, isMinor: true },
+  { title: '$ in', cell: (target) => format.price(target.price?.input), isNumber: true, isLesser: true },
+  { title: '$ out', cell: (target) => format.price(target.price?.output), isNumber: true, isLesser: true },
+];
+
+function Inside({ of: { model, route, targets }, reset }: { of: Row; reset: Reset }): VNode {
+  return html`
+    <${Table}
+      caption=${`Targets of ${model.name}, in their order`}
+      columns=${TARGETS}
+      rows=${targets}
+      keyOf=${keyOf}
+      asCards
+    />
+    <p class="quiet-text below">
+      Prices are US dollars for a million tokens.
+      <a href=${hrefOf('try', { model: model.name })}>Try it</a>
+    </p>
+    ${
+      (route?.rules.length ?? 0) > 0 &&
+      html`<${Facts}
+        facts=${route?.rules.map(({ by, name, targets: first }) => ({
+          name: `First for ${by} ${name}`,
+          value: first.map(keyOf).join(', '),
+        }))}
+      />`
+    }
+    ${targets.map((target) => html`<${Learnt} key=${keyOf(target)} of=${target} reset=${reset} />`)}
+  `;
+}
+
+/** What refusals taught, and the button that forgets it and ends a pause. */
+function Learnt({ of: target, reset }: { of: Target; reset: Reset }): VNode {
+  const [error, setError] = useState<Error>();
+  const name = keyOf(target);
+  if (target.learnt.length === 0 && target.state === 'healthy') return html``;
+  const run = (): void => {
+    reset(name).catch((failure: unknown) => setError(failure as Error));
+  };
+  return html`
+    ${target.learnt.map(
+      ({ protocol, changes, words, learnt_at: at }) =>
+        html`<p>
+          ${name} (${protocol}) refuses: ${changes.join(', ')}. It said <q>${words}</q> <${Time} at=${at} />;
+          forgotten after a day.
+        </p>`,
+    )}
+    ${error !== undefined && html`<${Failure} error=${error} />`}
+    <button type="button" class="quiet" onClick=${run}>
+      ${target.state === 'healthy' ? 'Forget it' : 'Ask again now'}<span class="hidden"> ${name}</span>
+    </button>
   `;
 }
 

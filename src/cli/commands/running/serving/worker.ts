@@ -291,6 +291,7 @@ function createPeers(): { calls: Calls; of: (channel: Channel, hello: Hello) => 
         finish: (id, how) => void ask('repeat.finish', { id, how }).catch(() => undefined),
       },
       readMetrics: () => ask('metrics'),
+      resetTargets: (target) => ask('targets.reset', target),
     };
   };
   return { calls, of };
