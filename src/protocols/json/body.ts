@@ -159,7 +159,8 @@ export class JsonBody {
   }
 
   #lazy(): JsonObject {
-    const object: JsonObject = {};
+    // Without a prototype, it is no literal of which each getter makes a new hidden class.
+    const object = Object.create(null) as JsonObject;
     for (const member of this.members.list) this.#define(object, member);
     return object;
   }
