@@ -90,7 +90,7 @@ export function Chart(props: ChartProps): VNode {
               ${label}${typeof value === 'number' && !isLive && html` <b>${props.format(value)}</b>`}
             </span>`;
           })}
-          ${props.isRunning === true && html`<span class="legend-item running">not over yet</span>`}
+          ${props.isRunning === true && props.kind === 'stack' && html`<span class="legend-item running">not over yet</span>`}
         </span>
       </figcaption>
       <div class="plot" ref=${place} role="img" aria-label=${summary} aria-describedby=${props.table}></div>
