@@ -168,7 +168,7 @@ const TARGETS: readonly Column<Target>[] = [
         ? ''
         : html`<${State} tone=${HEALTH_TONES[state]}>${state}<//>
             <span class="quiet-text">
-              ${failures > 0 && `${format.count(failures)} failures in a row; `}asked again
+              ${failures > 0 && `${format.count(failures)} failures in a row; `}asked again${' '}
               <${Time} at=${until} />
             </span>`,
   },
