@@ -17,6 +17,8 @@ export const HEADINGS: Readonly<Record<string, string>> = {
   now: 'Now',
   usage: 'Usage',
   requests: 'Requests',
+  conversations: 'Conversations',
+  limits: 'Limits',
   keys: 'Keys and accounts',
   'sign-ins': 'Sign-ins',
   models: 'Models',
@@ -64,7 +66,8 @@ export async function go(page: Page, place: string): Promise<void> {
 /** The view is there, and so is its data. */
 export async function arrive(page: Page, place: string): Promise<void> {
   const [view = ''] = place.split('?');
-  const name = view.startsWith('requests/') ? /^Request / : (HEADINGS[view] ?? '');
+  const one = view.startsWith('requests/') ? /^Request / : /^Conversation /;
+  const name = view.includes('/') ? one : (HEADINGS[view] ?? '');
   await page.getByRole('heading', { level: 1, name, exact: true }).waitFor();
   await page.locator('.loading, [aria-busy="true"]').first().waitFor({ state: 'detached' });
 }

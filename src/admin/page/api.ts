@@ -7,6 +7,7 @@ import type { RequestJson } from '../../accounts/request-json.ts';
 import type { Asked as AskedSchema } from '../operations/as-key/ask.ts';
 import type { Member as MemberSchema } from '../operations/as-key/member.ts';
 import type * as schemas from '../schemas.ts';
+import type * as views from '../operations/views/schemas.ts';
 
 export type Account = z.output<typeof schemas.Account>;
 export type RemovedAccount = z.output<typeof schemas.RemovedAccount>;
@@ -22,6 +23,12 @@ export type SearchResult = z.output<typeof schemas.SearchResults>['data'][number
 export type Model = z.output<typeof schemas.Model>;
 export type Target = z.output<typeof schemas.Target>;
 export type Route = z.output<typeof schemas.Route>;
+export type AccountLimits = z.output<typeof views.AccountLimits>;
+export type Grant = AccountLimits['grants'][number];
+export type Conversation = z.output<typeof views.Conversation>;
+export type OneConversation = z.output<typeof views.OneConversation>;
+export type Attention = z.output<typeof views.Attention>;
+export type StoredSample = z.output<typeof views.Sample>;
 export type Configuration = z.output<typeof schemas.Configuration>;
 export type Connect = z.output<typeof schemas.Connect>;
 export type Member = z.output<typeof MemberSchema>;

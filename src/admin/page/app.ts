@@ -18,10 +18,12 @@ import { hrefOf, hrefOfView, readPlace, rememberPlace, type ViewProps } from './
 import { AuditView } from './views/audit.ts';
 import { CompareView } from './views/asking/compare.ts';
 import { ConnectView } from './views/connect.ts';
+import { ConversationsView } from './views/conversations/conversations.ts';
 import { KeysView } from './views/keys/keys.ts';
+import { LimitsView } from './views/limits.ts';
 import { MemberView } from './views/member.ts';
 import { ModelsView } from './views/models.ts';
-import { NowView } from './views/now.ts';
+import { NowView } from './views/now/now.ts';
 import { RequestsView } from './views/requests/list.ts';
 import { SignInsView } from './views/sign-ins.ts';
 import { SignIn } from './views/sign-in.ts';
@@ -33,6 +35,8 @@ const VIEWS = [
   { view: 'now', title: 'Now', of: NowView },
   { view: 'usage', title: 'Usage', of: UsageView },
   { view: 'requests', title: 'Requests', of: RequestsView },
+  { view: 'conversations', title: 'Conversations', of: ConversationsView },
+  { view: 'limits', title: 'Limits', of: LimitsView },
   { view: 'keys', title: 'Keys and accounts', of: KeysView },
   { view: 'sign-ins', title: 'Sign-ins', of: SignInsView },
   { view: 'models', title: 'Models', of: ModelsView },

@@ -1,12 +1,21 @@
 // The event stream of the gateway. Events are only put aside; they are parsed and shown once for each frame of the screen, however
 // many arrive. The stream is open while the page is visible: a browser has six connections to a gateway for all of its tabs.
 import { useEffect, useState } from 'preact/hooks';
-import { EVENTS, openSession, type LiveFrame, type NewRequests, type RequestJson } from './api.ts';
+import {
+  EVENTS,
+  get,
+  openSession,
+  type LiveFrame,
+  type NewRequests,
+  type Page,
+  type RequestJson,
+  type StoredSample,
+} from './api.ts';
 
 interface LiveState {
   connection: 'connecting' | 'open' | 'away';
   frame: LiveFrame | undefined;
-  /** Of the page's own time: total tokens a second, and requests in flight. */
+  /** The last two minutes, each second once, the oldest first: also of before the page was open. */
   history: readonly Sample[];
   /** That ended while the page was open, the newest first. */
   ended: readonly RequestJson[];
@@ -15,13 +24,14 @@ interface LiveState {
 }
 
 export interface Sample {
-  /** Seconds since 1970. */
+  /** Seconds since 1970, whole. */
   at: number;
-  tokensPerSecond: number;
+  /** null: unknown. */
+  tokensPerSecond: number | null;
   inFlight: number;
 }
 
-const MOST_SAMPLES = 360;
+export const MOST_SAMPLES = 120;
 const MOST_ENDED = 50;
 /** Events that wait for a frame of the screen; older ones are only counted. */
 const MOST_WAITING = 200;
@@ -64,7 +74,7 @@ function apply(): void {
   if (frameText !== undefined) {
     const frame = JSON.parse(frameText) as LiveFrame;
     changes.frame = frame;
-    changes.history = [...state.history, sampleOf(frame)].slice(-MOST_SAMPLES);
+    changes.history = joined(state.history, [sampleOf(frame)]);
   }
   if (news.length > 0) {
     const parsed = news.map((text) => JSON.parse(text) as NewRequests);
@@ -78,7 +88,25 @@ function apply(): void {
 
 function sampleOf({ at, requests, in_flight: inFlight }: LiveFrame): Sample {
   const tokensPerSecond = requests.reduce((sum, request) => sum + (request.tokens_per_second ?? 0), 0);
-  return { at: Date.parse(at) / 1000, tokensPerSecond, inFlight };
+  return { at: Math.floor(Date.parse(at) / 1000), tokensPerSecond, inFlight };
+}
+
+/** Of one second, the later one counts. */
+function joined(before: readonly Sample[], after: readonly Sample[]): Sample[] {
+  const all = new Map([...before, ...after].map((sample) => [sample.at, sample]));
+  const newest = Math.max(...all.keys());
+  return [...all.values()].filter(({ at }) => at > newest - MOST_SAMPLES).sort((a, b) => a.at - b.at);
+}
+
+/** What was before the stream was open, or while nobody looked. */
+async function loadHistory(): Promise<void> {
+  const { data } = await get<Page<StoredSample>>('/samples');
+  const kept = data.map(({ at, tokens_per_second: tokensPerSecond, in_flight: inFlight }) => ({
+    at: Date.parse(at) / 1000,
+    tokensPerSecond,
+    inFlight,
+  }));
+  change({ history: joined(kept, state.history) });
 }
 
 let source: EventSource | undefined;
@@ -88,7 +116,11 @@ function open(): void {
   if (source !== undefined || document.hidden) return;
   const own = new EventSource(EVENTS);
   source = own;
-  own.addEventListener('open', () => change({ connection: 'open' }));
+  own.addEventListener('open', () => {
+    change({ connection: 'open' });
+    // Without them the chart fills from now on.
+    loadHistory().catch(() => undefined);
+  });
   own.addEventListener('now', ({ data }: MessageEvent<string>) => {
     waitingFrame = data;
     later();

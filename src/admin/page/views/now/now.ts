@@ -5,31 +5,53 @@ import {
   type LiveTarget,
   type Page,
   type RequestJson,
+  type AccountLimits,
+  type Attention,
   type Target,
-  type Usage,
-} from '../api.ts';
-import * as format from '../format.ts';
-import { html } from '../html.ts';
-import { useLive, type Sample } from '../live.ts';
-import { Chart, wholeCount } from '../parts/chart.ts';
-import { HEALTH_TONES, State, Time, Unknown, Bar, Figures } from '../parts/text.ts';
-import { Await, Empty, useLoaded } from '../parts/load.ts';
-import { Table, type Column } from '../parts/table.ts';
-import { hrefOf } from '../route.ts';
+} from '../../api.ts';
+import * as format from '../../format.ts';
+import { html } from '../../html.ts';
+import { MOST_SAMPLES, useLive, type Sample } from '../../live.ts';
+import { Chart, wholeCount } from '../../parts/chart.ts';
+import { HEALTH_TONES, State, Name, Time, Unknown, Figures } from '../../parts/text.ts';
+import { Await, Empty, useLoaded } from '../../parts/load.ts';
+import { Table, type Column } from '../../parts/table.ts';
+import { hrefOf } from '../../route.ts';
+import { shortId } from '../conversations/words.ts';
+import { Strip } from './attention.ts';
+import { Fullest } from './fullest.ts';
 import type { VNode } from 'preact';
 
 const SLOW_REFRESH_MS = 10_000;
 
+/** The fullest accounts that are read: the strip names those near a limit, the table shows the first ones. */
+const MOST_ACCOUNTS = '100';
+
 export function NowView(): VNode {
+  const attention = useLoaded((signal) => get<Attention>('/attention', {}, signal), [], SLOW_REFRESH_MS);
+  const limits = useLoaded(
+    (signal) => get<Page<AccountLimits>>('/limits', { order: 'fullest', limit: MOST_ACCOUNTS }, signal),
+    [],
+    SLOW_REFRESH_MS,
+  );
+  const live = useLive((state) => state.frame?.targets);
   return html`
     <h1 tabindex="-1">Now</h1>
+    <${Await} of=${attention}>
+      ${(found: Attention) => html`<${Strip} attention=${found} live=${live ?? []} limits=${limits.value?.data} />`}
+    <//>
     <${Totals} />
     <${UnderWay} />
-    <${Hours} />
+    <section>
+      <h2>Fullest accounts</h2>
+      <${Await} of=${limits}>${fullest}<//>
+    </section>
     <${Health} />
     <${Ended} />
   `;
 }
+
+const fullest = ({ data }: Page<AccountLimits>): VNode => html`<${Fullest} limits=${data} />`;
 
 function Totals(): VNode {
   const frame = useLive((state) => state.frame);
@@ -56,17 +78,18 @@ function Totals(): VNode {
   `;
 }
 
-const SHOWN_SAMPLES = 240;
-
 function Pace({ history }: { history: readonly Sample[] }): VNode {
-  const samples = history.slice(-SHOWN_SAMPLES);
-  const missing = Math.max(0, SHOWN_SAMPLES - samples.length);
-  const padded = [...Array.from({ length: missing }, () => null), ...samples];
+  const newest = history.at(-1)?.at ?? 0;
+  const bySecond = new Map(history.map(({ at, tokensPerSecond }) => [at, tokensPerSecond]));
+  const values = Array.from(
+    { length: MOST_SAMPLES },
+    (_, at) => bySecond.get(newest - MOST_SAMPLES + 1 + at) ?? null,
+  );
   return html`<${Chart}
     title="Tokens a second, the last two minutes"
     summary="Tokens a second in the last two minutes; the number beside it is the newest"
-    labels=${padded.map(() => '')}
-    lines=${[{ label: 'all streams', colour: 1, values: padded.map((sample) => sample?.tokensPerSecond ?? null) }]}
+    labels=${values.map(() => '')}
+    lines=${[{ label: 'all streams', colour: 1, values }]}
     kind="line"
     format=${wholeCount}
     height=${120}
@@ -75,7 +98,12 @@ function Pace({ history }: { history: readonly Sample[] }): VNode {
 }
 
 const UNDER_WAY: readonly Column<LiveRequest>[] = [
-  { title: 'Asked for', cell: (request) => request.model_asked, isHead: true, isName: true },
+  {
+    title: 'Asked for',
+    cell: ({ id, model_asked: asked }) =>
+      html`<a href=${hrefOf('requests', {}, id)}><${Name} of=${asked} /></a>`,
+    isHead: true,
+  },
   { title: 'Account', cell: ({ account }) => account, isName: true },
   { title: 'Target', cell: ({ target }) => target ?? html`<${Unknown} word="none yet" />`, isMinor: true },
   {
@@ -85,7 +113,16 @@ const UNDER_WAY: readonly Column<LiveRequest>[] = [
       html`<${State} tone=${state === 'answering' ? 'good' : 'plain'}>${state}<//
         >${attempts > 1 ? ` attempt ${attempts}` : ''}`,
   },
-  { title: 'Request', cell: ({ id }) => html`<code class="id">${id}</code>`, isMinor: true },
+  {
+    title: 'Conversation',
+    cell: ({ conversation }) =>
+      conversation === null
+        ? html`<${Unknown} word="none known" />`
+        : html`<a href=${hrefOf('conversations', {}, conversation)}
+            ><code class="id">${shortId(conversation)}</code></a
+          >`,
+    isMinor: true,
+  },
   { title: 'Age', cell: (request) => format.duration(request.age_ms), isNumber: true },
   {
     title: 'Tokens',
@@ -124,55 +161,6 @@ function UnderWay(): VNode {
           The oldest ${format.count(requests.length)} of ${format.count(all)} are shown.
         </p>`
       }
-    </section>
-  `;
-}
-
-const HOURS: readonly Column<Usage>[] = [
-  { title: 'Account', cell: ({ account }) => account, isHead: true, isName: true },
-  { title: 'Tier', cell: ({ tier }) => tier, isMinor: true },
-  { title: 'Used', cell: ({ used }) => format.count(used), isNumber: true },
-  {
-    title: 'Limit',
-    cell: ({ limit }) => (limit === null ? 'no limit' : format.count(limit)),
-    isNumber: true,
-  },
-  {
-    title: 'Share',
-    cell: ({ used, limit }) =>
-      limit === null
-        ? html`<${Unknown} word="no limit" />`
-        : html`<span class="share"><${Bar} part=${used} whole=${limit} />${format.share(used, limit)}</span>`,
-  },
-  {
-    title: 'Resets',
-    cell: (usage) => html`<time datetime=${usage.resets_at}>${format.clockOf(usage.resets_at)}</time>`,
-    isMinor: true,
-  },
-];
-
-function Hours(): VNode {
-  const usage = useLoaded(
-    (signal) => get<Page<Usage>>('/usage', { since: '1h' }, signal),
-    [],
-    SLOW_REFRESH_MS,
-  );
-  return html`
-    <section>
-      <h2>This hour</h2>
-      <${Await} of=${usage}>
-        ${({ data }: Page<Usage>) =>
-          data.length === 0
-            ? html`<${Empty} title="There are no accounts yet.">
-                <p><a href=${hrefOf('keys')}>Create a key</a>: its account comes with it.</p>
-              <//>`
-            : html`<${Table}
-                caption="The hour of each account"
-                columns=${HOURS}
-                rows=${[...data].sort((a, b) => b.used - a.used)}
-                keyOf=${({ account }: Usage) => account}
-              />`}
-      <//>
     </section>
   `;
 }

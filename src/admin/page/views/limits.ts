@@ -1,0 +1,229 @@
+// Limits of accounts: what is spent, held and left of each, when it begins anew, and grants, which raise them until a time.
+import { useState } from 'preact/hooks';
+import { get, write, type AccountLimits, type Grant, type Page } from '../api.ts';
+import * as format from '../format.ts';
+import { html } from '../html.ts';
+import { AskDialog, textOf } from '../parts/dialog.ts';
+import { Select, Text } from '../parts/fields.ts';
+import { amountText, PER, Share } from '../parts/limit.ts';
+import { Await, Empty, useLoaded } from '../parts/load.ts';
+import { Table, type Column } from '../parts/table.ts';
+import { Name, Time } from '../parts/text.ts';
+import { hrefOf, type ViewProps } from '../route.ts';
+import type { VNode } from 'preact';
+
+const PAGE_ROWS = '50';
+const ORDERS = [
+  { value: 'fullest', title: 'Fullest first' },
+  { value: 'oldest', title: 'Oldest account first' },
+];
+
+type Doing = { raise: AccountLimits } | { revoke: Grant; account: string } | undefined;
+
+export function LimitsView({ place, change }: ViewProps): VNode {
+  const { account, order = 'fullest', cursor } = place.query;
+  const limits = useLoaded(
+    (signal) => get<Page<AccountLimits>>('/limits', { account, order, cursor, limit: PAGE_ROWS }, signal),
+    [account, order, cursor],
+  );
+  const [doing, setDoing] = useState<Doing>();
+  const [said, setSaid] = useState('');
+  const done = (text: string): void => {
+    setDoing(undefined);
+    setSaid(text);
+    limits.reload();
+  };
+  const filter = (query: Readonly<Record<string, string | undefined>>, isMore?: boolean): void =>
+    change({ cursor: undefined, ...query }, isMore);
+  return html`
+    <h1 tabindex="-1">Limits</h1>
+    <div class="filters" role="group" aria-label="Filter">
+      <${Text}
+        label="Account"
+        name="account"
+        value=${account ?? ''}
+        onChange=${(value: string, isMore: boolean) => filter({ account: value }, isMore)}
+      />
+      <${Select}
+        label="Order"
+        name="order"
+        value=${order}
+        choices=${ORDERS}
+        onChange=${(value: string) => filter({ order: value })}
+      />
+    </div>
+    <p role="status" class="said">${said}</p>
+    <${Await} of=${limits}>
+      ${({ data, next }: Page<AccountLimits>) =>
+        data.length === 0
+          ? html`<${Empty} title="There are no accounts yet.">
+              <p><a href=${hrefOf('keys')}>Create a key</a>: its account comes with it.</p>
+            <//>`
+          : html`
+              <${Table}
+                caption="Limits of accounts"
+                columns=${columnsOf(setDoing)}
+                rows=${data.flatMap(rowsOf)}
+                keyOf=${({ of, limit }: Row) => `${of.account} ${limit?.kind ?? ''} ${limit?.per ?? ''}`}
+                rowClass=${({ isFirst }: Row) => (isFirst ? undefined : 'goes-on')}
+                asCards
+              />
+              <nav class="pages" aria-label="Pages">
+                ${cursor !== undefined && html`<a href=${hrefOf('limits', { ...place.query, cursor: undefined })}>First page</a>`}
+                ${next !== null && html`<a href=${hrefOf('limits', { ...place.query, cursor: next })}>More accounts</a>`}
+              </nav>
+            `}
+    <//>
+    ${doing !== undefined && 'raise' in doing && html`<${Raise} of=${doing.raise} done=${done} onClose=${() => setDoing(undefined)} />`}
+    ${
+      doing !== undefined &&
+      'revoke' in doing &&
+      html`<${Revoke}
+        grant=${doing.revoke}
+        account=${doing.account}
+        done=${done}
+        onClose=${() => setDoing(undefined)}
+      />`
+    }
+  `;
+}
+
+type LimitRow = AccountLimits['limits'][number];
+
+interface Row {
+  of: AccountLimits;
+  /** undefined: nothing limits the account. */
+  limit: LimitRow | undefined;
+  isFirst: boolean;
+}
+
+function rowsOf(of: AccountLimits): Row[] {
+  if (of.limits.length === 0) return [{ of, limit: undefined, isFirst: true }];
+  return of.limits.map((limit, at) => ({ of, limit, isFirst: at === 0 }));
+}
+
+const amount = (of: (limit: LimitRow) => number) => ({
+  cell: ({ limit }: Row) => (limit === undefined ? '' : amountText(limit.kind, of(limit))),
+  isNumber: true,
+});
+
+function columnsOf(act: (doing: Doing) => void): readonly Column<Row>[] {
+  return [
+    {
+      title: 'Account',
+      cell: ({ of: { account } }) =>
+        html`<a href=${hrefOf('requests', { account, errors: 'true' })}><${Name} of=${account} /></a>`,
+      isHead: true,
+    },
+    { title: 'Tier', cell: ({ of: { tier } }) => tier, isName: true },
+    {
+      title: 'Limit',
+      cell: ({ limit }) =>
+        limit === undefined
+          ? 'no limit'
+          : `${amountText(limit.kind, limit.limit + limit.granted)} ${PER[limit.per]}${limit.count === 'fresh' ? ', without cache reads' : ''}`,
+    },
+    { title: 'Used', cell: ({ limit }) => limit !== undefined && html`<${Share} limit=${limit} />` },
+    {
+      title: 'Spent',
+      cell: ({ limit }) =>
+        limit === undefined
+          ? ''
+          : `${limit.unpriced > 0 ? '≥ ' : ''}${amountText(limit.kind, limit.spent)}${limit.estimated > 0 ? ' ~' : ''}`,
+      isNumber: true,
+    },
+    { title: 'Held', ...amount(({ held }) => held) },
+    { title: 'Left', ...amount(({ left }) => left) },
+    {
+      title: 'Begins anew',
+      cell: ({ limit }) => limit !== undefined && html`<${Time} at=${limit.resets_at} />`,
+    },
+    {
+      title: 'Grants',
+      cell: ({ of, limit }) =>
+        html`<span class="grants"
+          >${of.grants
+            .filter(({ kind }) => kind === limit?.kind)
+            .map(
+              (grant) =>
+                html`<span
+                  >${`+${amountText(grant.kind, grant.amount)} until ${format.timeShort(grant.until)} `}<button
+                    type="button"
+                    class="link danger"
+                    onClick=${() => act({ revoke: grant, account: of.account })}
+                  >
+                    Revoke<span class="hidden"> ${grant.id} of ${of.account}</span>
+                  </button></span
+                >`,
+            )}</span
+        >`,
+    },
+    {
+      title: 'Actions',
+      isTitleHidden: true,
+      cell: ({ of, isFirst, limit }) =>
+        isFirst &&
+        limit !== undefined &&
+        html`<button type="button" class="link" onClick=${() => act({ raise: of })}>
+          Raise<span class="hidden"> the limits of ${of.account}</span>
+        </button>`,
+    },
+  ];
+}
+
+const KINDS = { requests: 'Requests', tokens: 'Tokens', cost: 'Cost in USD' } as const;
+const HOUR = 3_600_000;
+const FOR = [
+  { value: '1', title: 'For an hour' },
+  { value: '2', title: 'For two hours' },
+  { value: '8', title: 'For eight hours' },
+  { value: '24', title: 'For a day' },
+  { value: '168', title: 'For a week' },
+  { value: '720', title: 'For 30 days' },
+];
+
+interface DialogProps {
+  done: (text: string) => void;
+  onClose: () => void;
+}
+
+function Raise({ of, done, onClose }: DialogProps & { of: AccountLimits }): VNode {
+  const kinds = [...new Set(of.limits.map(({ kind }) => kind))];
+  const run = async (form: FormData): Promise<void> => {
+    const kind = kinds.find((name) => name === textOf(form, 'kind')) ?? 'requests';
+    const amount = Number((textOf(form, 'amount') ?? '').replace(',', '.'));
+    if (!(amount > 0)) throw new Error('Give how much more, as a number.');
+    const until = new Date(Date.now() + Number(textOf(form, 'for') ?? '1') * HOUR).toISOString();
+    const path = `/limits/${encodeURIComponent(of.account)}/grants`;
+    await write('POST', path, { [kind]: amount, until });
+    done(`${of.account} has ${amountText(kind, amount)} more until ${format.timeShort(until)}.`);
+  };
+  return html`
+    <${AskDialog} title=${`Raise the limits of ${of.account}`} action="Raise" run=${run} onClose=${onClose}>
+      <p>This adds to every window of that kind until it ends, at once for all gateways on this database.</p>
+      <${Select}
+        label="Of"
+        name="kind"
+        value=${kinds[0]}
+        choices=${kinds.map((kind) => ({ value: kind, title: KINDS[kind] }))}
+      />
+      <${Text} label="How much more" name="amount" required />
+      <${Select} label="How long" name="for" value="2" choices=${FOR} />
+    <//>
+  `;
+}
+
+function Revoke({ grant, account, done, onClose }: DialogProps & { grant: Grant; account: string }): VNode {
+  const run = async (): Promise<void> => {
+    await write('DELETE', `/grants/${encodeURIComponent(grant.id)}`);
+    done(`The grant of ${account} has ended.`);
+  };
+  return html`
+    <${AskDialog} title="Revoke the grant?" action="Revoke" isDangerous run=${run} onClose=${onClose}>
+      <p>
+        ${account} loses the ${amountText(grant.kind, grant.amount)} more that hold until
+        ${` ${format.timeShort(grant.until)}`}, at once for all gateways on this database.
+      </p>
+    <//>
+  `;
+}
