@@ -65,10 +65,8 @@ async function callerOf(session: Session, cookie: string, deps: Deps): Promise<C
     return { id, scope: 'write', session, member: undefined, isValid: () => sessions.isOpen(cookie) };
   const { validKey } = createLookUp(deps);
   const member = await validKey(keyHash);
-  if (member === undefined) {
-    await sessions.close(cookie);
-    throw unauthenticated(KEY_OVER);
-  }
+  // The session stays until it is idle: each of the page's requests learns the reason.
+  if (member === undefined) throw unauthenticated(KEY_OVER);
   const isValid = async (): Promise<boolean> =>
     (await sessions.isOpen(cookie)) && (await validKey(keyHash)) !== undefined;
   return { id, scope: 'write', session, member, isValid };
