@@ -159,8 +159,7 @@ export class JsonBody {
   }
 
   #lazy(): JsonObject {
-    // Without a prototype, it is no literal of which each getter makes a new hidden class.
-    const object = Object.create(null) as JsonObject;
+    const object: JsonObject = {};
     for (const member of this.members.list) this.#define(object, member);
     return object;
   }

@@ -99,6 +99,7 @@ describe('the value of a large body', () => {
     const { value } = bodyIn(Buffer.from(text));
     expect(Object.keys(value)).toEqual(Object.keys(parsed));
     expect(JSON.stringify(value)).toBe(JSON.stringify(parsed));
+    expect(Object.getPrototypeOf(value)).toBe(Object.prototype);
     expect(value.model).toBe('m');
     expect({ ...value }).toEqual({ ...parsed });
   });
