@@ -104,15 +104,15 @@ function requestsOf(from: ProtocolName): Lists<(typeof STEPS)[number]> {
       const on = (work: (inbound: Inbound) => unknown) => () => inbound && tried(() => work(inbound));
       return {
         read: () => readAs(from, bytes),
-        routed: on((body) => [
-          hints.estimate(body.value),
-          hints.names(body.value),
-          hints.beginning(body),
-          hints.hasOpenToolTurn(body),
+        routed: on(({ value }) => [
+          hints.estimate(value),
+          hints.names(value),
+          hints.beginning(value),
+          hints.hasOpenToolTurn(value),
         ]),
         resolved: on((body) => {
           if (stored === undefined) return;
-          stored.references(body);
+          stored.references(body.value);
           const resolved = stored.resolve(body, nothing, { maxBody: bytes.length * 2, maxValues: Infinity });
           for (const _ of resolved.prepare());
           return resolved.translated();

@@ -8,7 +8,6 @@ import { protocols } from '../../src/protocols/registry.ts';
 import type { JsonObject } from '../../src/canonical/json.ts';
 import type { ProtocolName } from '../../src/canonical/request.ts';
 import { CORPUS } from '../fixtures/corpus.ts';
-import { bodyOf } from '../../src/protocols/json/body.ts';
 
 const SESSION = '2afbfa1b-5163-4ef7-9012-b5d0f8af0935';
 
@@ -32,7 +31,7 @@ function setUp() {
     at = 0,
   }: Sent): Identity => {
     const { hints } = protocols[protocol].client;
-    const beginning = () => hints.beginning(bodyOf(body));
+    const beginning = () => hints.beginning(body);
     return identify({ headers, body: hints.names(body), beginning, accountId, keyLabel }, beginnings, at);
   };
 }

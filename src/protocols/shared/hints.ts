@@ -2,7 +2,6 @@
 // tokens.
 import type { BodyNames } from '../../canonical/body-names.ts';
 import { isObject, type JsonValue, type JsonObject } from '../../canonical/json.ts';
-import type { JsonNode } from '../json/body.ts';
 
 /** No body of most clients names its conversation. */
 export const NO_NAMES: BodyNames = {};
@@ -35,34 +34,26 @@ function sessionOf(user: string): string | undefined {
 }
 
 /** The text before the messages, and the messages up to the first user message. */
-export function beginningOf(before: string, messages: readonly JsonNode[] = []): string {
+export function beginningOf(before: string, messages: JsonValue | undefined): string {
+  const list = Array.isArray(messages) ? messages : [];
   let text = before;
-  for (const message of messages) {
-    const role = message.get('role')?.text;
-    const content = message.get('content');
+  for (const message of list) {
+    const { role, content } = isObject(message) ? message : {};
     // Most messages are a text: written as one, it is hashed sooner.
     text +=
-      role !== undefined && content?.isText === true && content.end - content.start <= LONG
-        ? `\n${role} ${content.text ?? ''}`
-        : spelled(message);
+      typeof role === 'string' && typeof content === 'string'
+        ? `\n${role} ${content}`
+        : JSON.stringify(message);
     if (role === 'user') return text;
   }
   // Without a user message, none belongs to the beginning for certain.
   return before;
 }
 
-/** Bytes of a message that count whole: of a longer one, which has an image, the first and the last half of as many. */
-const LONG = 65_536;
-
-function spelled(message: JsonNode): string {
-  const length = message.end - message.start;
-  if (length <= LONG) return message.spelling();
-  return `${message.spelling(0, LONG / 2)} ${length} ${message.spelling(length - LONG / 2)}`;
-}
-
 /** The last message that is not system text, which some clients add after the results of tools. */
-export function lastTurn(messages: readonly JsonNode[] | undefined): JsonNode | undefined {
-  return messages?.findLast((message) => message.get('role')?.text !== 'system');
+export function lastTurn(messages: JsonValue | undefined): JsonValue | undefined {
+  if (!Array.isArray(messages)) return undefined;
+  return messages.findLast((message) => !isObject(message) || message.role !== 'system');
 }
 
 /**

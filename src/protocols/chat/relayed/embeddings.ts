@@ -23,10 +23,9 @@ export const embeddings: Relayed = {
     // An index of the vectors of two models is worthless.
     oneModel: true,
   },
-  readEnvelope(body) {
-    const { value } = body;
+  readEnvelope(value) {
     const model = readModelName(value);
-    if (body.member('input')?.isNull !== false) refuse('input', 'is missing');
+    if (value.input === undefined || value.input === null) refuse('input', 'is missing');
     return { model, stream: value.stream === true, needs: NO_NEEDS };
   },
   inspectReply(value) {

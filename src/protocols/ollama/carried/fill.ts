@@ -21,9 +21,8 @@ export function fillIn(completions: Relayed): Relayed {
     path: '/generate',
     below: BELOW,
     keyless: true,
-    readEnvelope(body) {
-      const { value } = body;
-      const envelope = readGenerate(body);
+    readEnvelope(value) {
+      const envelope = readGenerate(value);
       if (envelope.readyAnswer === undefined || stringOf(value.suffix) === '') return envelope;
       // Nothing stands before the gap.
       return { model: modelIn(value), stream: isStream(value), needs: envelope.needs };

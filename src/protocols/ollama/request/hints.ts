@@ -1,7 +1,6 @@
 // What routing and recording ask of a body of Ollama's clients without decoding it.
 import { isObject, type JsonObject, type JsonValue, stringOf } from '../../../canonical/json.ts';
 import type { Hints } from '../../interface/bodies.ts';
-import { bodyOf } from '../../json/body.ts';
 import type { PromptShape } from '../../interface/prompt.ts';
 import { steps } from '../steps.ts';
 import { beginningOf, estimateBody, lastTurn, NO_NAMES } from '../../shared/hints.ts';
@@ -30,9 +29,12 @@ export const hints: Hints = {
     return estimateBody(body);
   },
   names: () => NO_NAMES,
-  beginning: ({ value }) => beginningOf('', bodyOf({ messages: messagesIn(value) }).list('messages')),
+  beginning: (value) => beginningOf('', messagesIn(value)),
   steps,
-  hasOpenToolTurn: (body) => lastTurn(body.list('messages'))?.get('role')?.text === 'tool',
+  hasOpenToolTurn({ messages }) {
+    const last = lastTurn(messages);
+    return isObject(last) && last.role === 'tool';
+  },
   asksForUsage: () => true,
 };
 

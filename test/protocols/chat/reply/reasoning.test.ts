@@ -8,7 +8,6 @@ import { messages } from '../../../../src/protocols/messages/index.ts';
 import { cleanBody } from '../../../../src/protocols/messages/relay.ts';
 import { chunk, context, decode, DONE, finish } from '../frames.ts';
 import { processorTime } from '../../../helpers/growth.ts';
-import { bodyOf } from '../../../../src/protocols/json/body.ts';
 
 /** `text`, `text/signature`, `[data]`, `"content"`. */
 function brief(parts: readonly { type: string }[]): string[] {
@@ -226,7 +225,7 @@ describe('what another family sealed', () => {
           { role: 'assistant', content },
         ],
       };
-      const sent = cleanBody(bodyOf(body), 'unsigned').toString();
+      const sent = cleanBody(Buffer.from(JSON.stringify(body)), body, 'unsigned').toString();
       expect(JSON.parse(sent)).toEqual({
         messages: [body.messages[0], { role: 'assistant', content: content.slice(2) }],
       });
