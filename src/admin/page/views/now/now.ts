@@ -116,7 +116,7 @@ const UNDER_WAY: readonly Column<LiveRequest>[] = [
   {
     title: 'Conversation',
     cell: ({ conversation }) =>
-      conversation === null
+      typeof conversation !== 'string'
         ? html`<${Unknown} word="none known" />`
         : html`<a href=${hrefOf('conversations', {}, conversation)}
             ><code class="id">${shortId(conversation)}</code></a
