@@ -45,7 +45,7 @@ describe.skipIf(chrome === undefined)('a member', { timeout: 120_000 }, () => {
 
     const views = page.getByRole('navigation', { name: 'Views' }).getByRole('link');
     const names = await views.allInnerTexts();
-    expect(names.slice(0, 3)).toEqual(['My account', 'Usage', 'Requests']);
+    expect(names).toEqual(['My account', 'Usage', 'Conversations', 'Requests']);
     for (const owners of ['Keys and accounts', 'Now', 'Audit', 'Models', 'Try it', 'Sign-ins'])
       expect(names).not.toContain(owners);
     for (const name of names.slice(1)) {
@@ -53,6 +53,7 @@ describe.skipIf(chrome === undefined)('a member', { timeout: 120_000 }, () => {
       await page.getByRole('heading', { level: 1, name, exact: true }).waitFor();
       await page.locator('.loading').first().waitFor({ state: 'detached' });
       expect(await page.locator('body').innerText()).not.toContain('bob');
+      expect(await page.getByLabel('Account', { exact: true }).count()).toBe(0);
       await expectAccessible(page, name);
     }
     await page.evaluate(() => (location.hash = '#/requests'));

@@ -266,7 +266,7 @@ describe.skipIf(chrome === undefined)('requests in the page', { timeout: 120_000
     const field = page.getByRole('combobox', { name: 'Search' });
     for (const [text, kind, place] of [
       [rows.get('upstream') ?? '', 'Request', `#/requests/${rows.get('upstream')}`],
-      [TALK.slice(5, 13), 'Conversation', `#/requests?since=30d&conversation=${TALK}`],
+      [TALK.slice(5, 13), 'Conversation', `#/conversations/${TALK}`],
       ['ad', 'Account', '#/requests?since=30d&account=ada'],
       ['sim/ec', 'Model', '#/requests?since=30d&model=sim%2Fecho'],
     ] as const) {

@@ -184,7 +184,7 @@ function begun(session: Session): Session {
 }
 
 /** Whether the session is a member's. */
-const isMember = (): boolean => ofMember !== '';
+export const isMember = (): boolean => ofMember !== '';
 
 /** Whoever has a session needs no link that is valid. */
 async function sessionOfLink(link: string): Promise<Session> {

@@ -50,6 +50,7 @@ const VIEWS = [
 const MEMBER_VIEWS = [
   { view: 'account', title: 'My account', of: MemberView },
   { view: 'usage', title: 'Usage', of: UsageView },
+  { view: 'conversations', title: 'Conversations', of: ConversationsView },
   { view: 'requests', title: 'Requests', of: RequestsView },
 ] as const;
 type View = (typeof VIEWS)[number] | (typeof MEMBER_VIEWS)[number];

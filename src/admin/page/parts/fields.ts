@@ -1,5 +1,6 @@
 // Fields of forms and filters.
 import { useEffect, useRef, useState } from 'preact/hooks';
+import { isMember } from '../api.ts';
 import { html, type Children } from '../html.ts';
 import type { VNode } from 'preact';
 
@@ -169,3 +170,24 @@ export const WINDOWS: readonly Choice[] = [
   { value: '30d', title: 'Last 30 days' },
   { value: '90d', title: 'Last 90 days' },
 ];
+
+/** A member has no other account to choose. */
+export function AccountFilter({
+  value,
+  names,
+  onChange,
+}: {
+  value: string;
+  names: readonly string[];
+  onChange: (value: string) => void;
+}): VNode {
+  if (isMember()) return html``;
+  const all = { value: '', title: 'All accounts' };
+  return html`<${Select}
+    label="Account"
+    name="account"
+    value=${value}
+    choices=${[all, ...names.map((name) => ({ value: name, title: name }))]}
+    onChange=${onChange}
+  />`;
+}

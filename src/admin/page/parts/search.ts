@@ -19,6 +19,7 @@ const KINDS = {
 
 function placeOf({ kind, name }: SearchResult): string {
   if (kind === 'request') return hrefOf('requests', {}, name);
+  if (kind === 'conversation') return hrefOf('conversations', {}, name);
   return hrefOf('requests', { since: '30d', [kind]: name });
 }
 

@@ -13,7 +13,7 @@ import {
 import * as format from '../format.ts';
 import { html } from '../html.ts';
 import { Chart, wholeCount, type Line } from '../parts/chart.ts';
-import { Select } from '../parts/fields.ts';
+import { AccountFilter, Select } from '../parts/fields.ts';
 import { Await, Empty, useLoaded } from '../parts/load.ts';
 import { Ranks } from '../parts/ranks.ts';
 import { Table, type Column } from '../parts/table.ts';
@@ -58,11 +58,9 @@ export function UsageView({ place, change }: ViewProps): VNode {
         choices=${GROUPINGS}
         onChange=${(value: string) => change({ by: value })}
       />
-      <${Select}
-        label="Account"
-        name="account"
+      <${AccountFilter}
         value=${account}
-        choices=${[{ value: '', title: 'All accounts' }, ...names.map((name) => ({ value: name, title: name }))]}
+        names=${names}
         onChange=${(value: string) => change({ account: value })}
       />
     </div>

@@ -1,7 +1,7 @@
 // One conversation: what it cost and which part of it, its sub-agents as a tree, where its prompt cache was missed, and the button that
 // lets it go on after a brake.
 import { useState } from 'preact/hooks';
-import { get, write, type OneConversation } from '../../api.ts';
+import { get, isMember, write, type OneConversation } from '../../api.ts';
 import * as format from '../../format.ts';
 import { html, type Children } from '../../html.ts';
 import { AskDialog, textOf } from '../../parts/dialog.ts';
@@ -109,7 +109,11 @@ function Stopped({
   return html`
     <div class="stopped">
       <p><span class="state bad">A brake stopped this conversation</span>: ${WHY[stopped]}.</p>
-      <button type="button" class="primary" onClick=${() => setAsking(true)}>Let it go on</button>
+      ${
+        isMember()
+          ? html`<p>The owner of this gateway can let it go on.</p>`
+          : html`<button type="button" class="primary" onClick=${() => setAsking(true)}>Let it go on</button>`
+      }
     </div>
     ${
       isAsking &&

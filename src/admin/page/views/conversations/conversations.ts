@@ -2,7 +2,7 @@
 import { get, type Account, type Conversation, type Page } from '../../api.ts';
 import * as format from '../../format.ts';
 import { html } from '../../html.ts';
-import { Select, Text, WINDOWS } from '../../parts/fields.ts';
+import { AccountFilter, Select, Text, WINDOWS } from '../../parts/fields.ts';
 import { Await, Empty, useLoaded } from '../../parts/load.ts';
 import { Table, type Column } from '../../parts/table.ts';
 import { State, Time, Unknown } from '../../parts/text.ts';
@@ -39,11 +39,9 @@ function List({ place, change }: ViewProps): VNode {
         choices=${WINDOWS}
         onChange=${(value: string) => change({ since: value })}
       />
-      <${Select}
-        label="Account"
-        name="account"
+      <${AccountFilter}
         value=${account ?? ''}
-        choices=${[{ value: '', title: 'All accounts' }, ...names.map((name) => ({ value: name, title: name }))]}
+        names=${names}
         onChange=${(value: string) => change({ account: value })}
       />
       <${Text}

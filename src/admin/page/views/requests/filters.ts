@@ -4,7 +4,7 @@ import { ENDPOINT_NAMES } from '../../../../canonical/request.ts';
 import { errorWords, RECORDED_ERRORS } from '../../../../error-words.ts';
 import { get, type Account, type Model, type Page, type Query, type RequestJson } from '../../api.ts';
 import { html } from '../../html.ts';
-import { Check, Select, Text, type Choice } from '../../parts/fields.ts';
+import { AccountFilter, Check, Select, Text, type Choice } from '../../parts/fields.ts';
 import { WindowFields } from '../../parts/window.ts';
 import { useLoaded } from '../../parts/load.ts';
 import type { ViewProps } from '../../route.ts';
@@ -69,11 +69,9 @@ export function RequestFilters({ place, change }: ViewProps): VNode {
   return html`
     <div class="filters" role="group" aria-label="Filter">
       <${WindowFields} query=${place.query} onChange=${filter} />
-      <${Select}
-        label="Account"
-        name="account"
+      <${AccountFilter}
         value=${account}
-        choices=${any('All accounts', same(names))}
+        names=${names}
         onChange=${(value: string) => filter({ account: value })}
       />
       <${Text}

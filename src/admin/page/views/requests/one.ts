@@ -136,7 +136,7 @@ function what(request: RequestJson): Fact[] {
       value:
         conversation === null
           ? null
-          : html`<a href=${hrefOf('requests', { since: '30d', conversation })}
+          : html`<a href=${hrefOf('conversations', {}, conversation)}
               ><code class="id">${conversation}</code></a
             >`,
     },
