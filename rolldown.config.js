@@ -66,7 +66,7 @@ const serving = (id) =>
 
 /** Commands that do not serve get copies of these, so that they load little and `serving` stays one script. Only values cross over. */
 const COPIED =
-  /\/src\/(?:canonical|conversations|routing)\/|\/src\/(?:cancellation|descriptors|ids)\.ts$|\/src\/providers\/(?:connection|discover|exchange|network\/proxy|redact|reply-body|url)\.ts$|\/src\/protocols\/(?:outlines|refusals\/teach|shared\/(?:client|model-list)|\w+\/outline)\.ts$/;
+  /\/src\/(?:canonical|conversations|routing)\/|\/src\/(?:cancellation|descriptors|ids)\.ts$|\/src\/providers\/(?:connection|discover|exchange|network\/proxy|redact|reply-body|turn-share|url)\.ts$|\/src\/protocols\/(?:outlines|refusals\/teach|shared\/(?:client|model-list)|\w+\/outline)\.ts$/;
 const COPY = '?copy';
 const copies = {
   name: 'copies',

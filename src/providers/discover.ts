@@ -6,7 +6,7 @@ import type { ProviderConfig } from '../config/config.ts';
 import { PROTOCOL_NAMES, type ProtocolName } from '../canonical/request.ts';
 import { authHeaders, outlines } from '../protocols/outlines.ts';
 import { listIn, nextModels } from '../protocols/shared/model-list.ts';
-import { type ProviderCall } from './exchange.ts';
+import type { ProviderCall } from './exchange.ts';
 import { readBody } from './reply-body.ts';
 import type { ProviderClient } from './client.ts';
 import { providerUrl } from './url.ts';

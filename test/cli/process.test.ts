@@ -156,7 +156,7 @@ const FILE = 'providers: { lab: { protocol: chat, base_url: "http://127.0.0.1:9"
 
 test.each([
   ['without', undefined, 640_000],
-  ['with', FILE, 1_060_000],
+  ['with', FILE, 1_070_000],
 ])(
   '%s a configuration file, a command loads no script that it does not need',
   async (_, file, most) => {

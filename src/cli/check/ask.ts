@@ -22,7 +22,7 @@ import type { StreamDecoder } from '../../protocols/interface/stream.ts';
 import { readRefusal } from '../../protocols/refusals/read-refusal.ts';
 import { teach } from '../../protocols/refusals/teach.ts';
 import { protocols } from '../../protocols/registry.ts';
-import { type ProviderReply } from '../../providers/exchange.ts';
+import type { ProviderReply } from '../../providers/exchange.ts';
 import { readBody } from '../../providers/reply-body.ts';
 import { providerUrl } from '../../providers/url.ts';
 import { CallRepairer } from '../../repair/call-repairer.ts';

@@ -6,7 +6,7 @@ import type { Store } from '../../store/store.ts';
 import { plural } from '../../plural.ts';
 import { parseAccount } from '../args/values.ts';
 import { CliError } from '../../cli-error.ts';
-import { type Context } from '../context.ts';
+import type { Context } from '../context.ts';
 import {
   clean,
   createStyle,

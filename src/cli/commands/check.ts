@@ -5,7 +5,7 @@ import type { ProviderReport, Step } from '../check/report.ts';
 import type { ToolReport } from '../check/tool-check.ts';
 import { caseLines, endLines, reportLines } from '../check/view.ts';
 import { CliError } from '../../cli-error.ts';
-import { type Context } from '../context.ts';
+import type { Context } from '../context.ts';
 import type { Inventory } from '../inventory.ts';
 import { clean, createStyle, isInteractive, printJson, printLines, widthOf } from '../ui/style.ts';
 import { truncate } from '../../display-width.ts';

@@ -7,7 +7,7 @@ import type { ProviderConfig } from '../../config/config.ts';
 import type { EffectiveValue } from '../../config/effective.ts';
 import { plural } from '../../plural.ts';
 import { CliError } from '../../cli-error.ts';
-import { type Context, type GlobalOptions } from '../context.ts';
+import type { Context, GlobalOptions } from '../context.ts';
 import { reachLines, sayUsed } from '../ui/consent.ts';
 import { faultsOf, say } from '../ui/lines.ts';
 import { clean, createStyle, printJson, printLines, shortened, widthOf } from '../ui/style.ts';

@@ -5,7 +5,7 @@ import type { Identity } from '../../conversations/identity.ts';
 import { GatewayError } from '../../errors.ts';
 import type { Target } from '../../routing/catalog.ts';
 import { MAX_ATTEMPTS, type Resolution, type RoutingQuery } from '../../routing/resolve.ts';
-import { type Context } from '../context.ts';
+import type { Context } from '../context.ts';
 import { clean, createStyle, printJson, printLines, widthOf, type Style } from '../ui/style.ts';
 import { wrapText } from '../ui/table.ts';
 import type { States } from '../inventory.ts';

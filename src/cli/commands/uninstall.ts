@@ -7,7 +7,7 @@ import type { Command } from 'commander';
 import type { Config } from '../../config/config.ts';
 import type { RunningGateway } from '../../control/client.ts';
 import { CliError } from '../../cli-error.ts';
-import { type Context } from '../context.ts';
+import type { Context } from '../context.ts';
 import { openConnections, type Connections } from '../../tools/connections.ts';
 import { findRunning } from '../running.ts';
 import { say } from '../ui/lines.ts';

@@ -2,7 +2,7 @@
 import { InvalidArgumentError } from 'commander';
 import { parsePort } from '../args/values.ts';
 import { CliError } from '../../cli-error.ts';
-import { type Context } from '../context.ts';
+import type { Context } from '../context.ts';
 import { say } from '../ui/lines.ts';
 import { clean } from '../ui/style.ts';
 import { unknown } from '../ui/sentences.ts';

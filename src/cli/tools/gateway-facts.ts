@@ -4,7 +4,7 @@ import type { Command } from 'commander';
 import type { Config } from '../../config/config.ts';
 import { readWindows } from '../../providers/discover.ts';
 import { CliError } from '../../cli-error.ts';
-import { type Context } from '../context.ts';
+import type { Context } from '../context.ts';
 import { learnModels, LIST_MS, withInventory, type Inventory } from '../inventory.ts';
 import { configuredUrl, servingGateway } from '../running.ts';
 import type { ReachedModel } from './reach.ts';

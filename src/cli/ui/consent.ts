@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import type { Config } from '../../config/config.ts';
 import type { FileReach } from '../../config/trust/reach.ts';
 import { CliError } from '../../cli-error.ts';
-import { type Context, type Terminal } from '../context.ts';
+import type { Context, Terminal } from '../context.ts';
 import { say } from './lines.ts';
 import { clean, printLines, shortened, widthOf } from './style.ts';
 import { wrapText } from './table.ts';

@@ -1,6 +1,6 @@
 // Messages for people: sentences and commands in lines that fit the terminal, and errors as lines.
 import { CliError } from '../../cli-error.ts';
-import { type Terminal } from '../context.ts';
+import type { Terminal } from '../context.ts';
 import { printLines, shellWord, widthOf, clean, shortened } from './style.ts';
 import { displayWidth } from '../../display-width.ts';
 import { wrapText, wrapWords } from './table.ts';

@@ -1,7 +1,7 @@
 // Builds the request for one target: the client's bytes with the model's name spliced in, or the translated request. Pure.
 import { repairHistory } from '../../canonical/history.ts';
 import type { ThinkingCut } from '../../canonical/thinking-signature.ts';
-import { type ProtocolName, type GenerationRequest, type Warning } from '../../canonical/request.ts';
+import type { ProtocolName, GenerationRequest, Warning } from '../../canonical/request.ts';
 import type { ProviderConfig } from '../../config/config.ts';
 import { refusesSomething } from '../../canonical/traits.ts';
 import { GatewayError } from '../../errors.ts';

@@ -4,7 +4,7 @@ import type { Clock } from '../../clock.ts';
 import { FailureError } from '../../errors.ts';
 import { withoutKeys } from '../../ids.ts';
 import type { Protocol } from '../../protocols/interface/protocol.ts';
-import { type ProviderReply } from '../../providers/exchange.ts';
+import type { ProviderReply } from '../../providers/exchange.ts';
 import { readBody, type ReplyBody } from '../../providers/reply-body.ts';
 import { failureOf } from './refused.ts';
 

@@ -10,7 +10,7 @@ import type { HiddenTexts, ReplyIds } from '../../protocols/interface/answer.ts'
 import type { StreamNotices } from '../../protocols/interface/stream.ts';
 import type { Exchange } from '../exchange.ts';
 import type { Outcome, Progress, Trace } from '../trace.ts';
-import { type FrameReader, type FrameSource } from '../outbound/provider-reply.ts';
+import type { FrameReader, FrameSource } from '../outbound/provider-reply.ts';
 
 /** What one network chunk's frames are to the client, and whether the answer ended with them. */
 export interface PumpStep {

@@ -2,7 +2,7 @@
 import { closeSync, existsSync, fsyncSync, linkSync, openSync, renameSync, rmSync } from 'node:fs';
 import { CancellationSource, type Cancellation } from '../../../cancellation.ts';
 import { CliError } from '../../../cli-error.ts';
-import { type Context } from '../../context.ts';
+import type { Context } from '../../context.ts';
 import { fileFault, isSystemError } from '../../args/file-faults.ts';
 
 /** `write` fills the empty file `part`, and ends soon after the cancellation. Resolves to false if a signal has ended the process.

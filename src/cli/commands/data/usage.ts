@@ -9,7 +9,7 @@ import type { StoreReader } from '../../../store/reader.ts';
 import type { LimitedUsage } from './limits-view.ts';
 import { GROUPINGS, type Account, type Grouping } from '../../../store/store.ts';
 import { CliError } from '../../../cli-error.ts';
-import { type Context } from '../../context.ts';
+import type { Context } from '../../context.ts';
 import { printJsonArray, printLines, LOCAL, zoneOf, type Zone } from '../../ui/style.ts';
 import { withReadStore } from '../../database.ts';
 import { tierNamed } from '../../../accounts/terms.ts';

@@ -5,7 +5,7 @@ import type { AdminScope, AdminToken, AdminStore } from '../../../store/admin/ad
 import type { Store } from '../../../store/store.ts';
 import { parseExpiry, parseName } from '../../args/values.ts';
 import { CliError } from '../../../cli-error.ts';
-import { type Context } from '../../context.ts';
+import type { Context } from '../../context.ts';
 import { say } from '../../ui/lines.ts';
 import { table, type Cell } from '../../ui/table.ts';
 import {

@@ -6,7 +6,7 @@ import { isStatus, type GatewayStatus } from '../../../control/calls.ts';
 import { plural } from '../../../plural.ts';
 import { parseGrace, parsePort } from '../../args/values.ts';
 import { CliError } from '../../../cli-error.ts';
-import { type Context } from '../../context.ts';
+import type { Context } from '../../context.ts';
 import { say } from '../../ui/lines.ts';
 import { clean, formatDuration, printJson } from '../../ui/style.ts';
 import { readConfig, sayRead } from '../../read-config.ts';

@@ -8,7 +8,7 @@ import type { StoreReader } from '../../../store/reader.ts';
 import type { RequestQuery } from '../../../store/store.ts';
 import { parseLimit, parseSince } from '../../args/values.ts';
 import { CliError } from '../../../cli-error.ts';
-import { type Context } from '../../context.ts';
+import type { Context } from '../../context.ts';
 import { findRunning } from '../../running.ts';
 import { say } from '../../ui/lines.ts';
 import { createStyle, printJson, printLines, widthOf, zoneOf } from '../../ui/style.ts';

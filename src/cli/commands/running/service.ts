@@ -9,7 +9,7 @@ import type { Command } from 'commander';
 import type { Config } from '../../../config/config.ts';
 import type { Environment } from '../../../environment.ts';
 import { CliError } from '../../../cli-error.ts';
-import { type Context, type GlobalOptions } from '../../context.ts';
+import type { Context, GlobalOptions } from '../../context.ts';
 import { parseWorkers, plainPath } from '../../args/values.ts';
 import { findRunning } from '../../running.ts';
 import { say } from '../../ui/lines.ts';

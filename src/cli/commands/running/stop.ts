@@ -6,7 +6,7 @@ import { isoTime } from '../../../clock.ts';
 import { plural } from '../../../plural.ts';
 import { parseGrace, parsePort } from '../../args/values.ts';
 import { CliError } from '../../../cli-error.ts';
-import { type Context } from '../../context.ts';
+import type { Context } from '../../context.ts';
 import { onlyGateway } from '../../running.ts';
 import { say } from '../../ui/lines.ts';
 import { formatDuration, printJson } from '../../ui/style.ts';

@@ -7,7 +7,7 @@ import type { LiveFrame } from '../../../observe/live.ts';
 import type { StoreReader } from '../../../store/reader.ts';
 import { parsePort } from '../../args/values.ts';
 import { CliError } from '../../../cli-error.ts';
-import { type Context } from '../../context.ts';
+import type { Context } from '../../context.ts';
 import { newestGateway } from '../../running.ts';
 import { createStyle, printJson, printLines, widthOf, zoneOf, type Style } from '../../ui/style.ts';
 import type { AccountHour, TopData } from '../../ui/top-view.ts';

@@ -9,7 +9,7 @@ import type { Ids } from '../../../ids.ts';
 import { servedPath } from '../../../protocols/interface/endpoint.ts';
 import { protocols } from '../../../protocols/registry.ts';
 import type { ProviderClient } from '../../../providers/client.ts';
-import { type ProviderReply } from '../../../providers/exchange.ts';
+import type { ProviderReply } from '../../../providers/exchange.ts';
 import { readBody } from '../../../providers/reply-body.ts';
 import { framings } from '../../../providers/framings.ts';
 import type { MadeCall } from '../../../repair/same-calls.ts';
