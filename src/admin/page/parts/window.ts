@@ -7,6 +7,7 @@ import type { VNode } from 'preact';
 
 const DAY_MS = 86_400_000;
 const OWN = 'own';
+const DURATION = /^\d+\s*[a-z]+$/;
 const CHOICES = [
   ...WINDOWS,
   { value: 'this-month', title: 'This month' },
@@ -30,7 +31,9 @@ interface WindowProps {
 export function WindowFields({ query, onChange }: WindowProps): VNode {
   const { since = '24h', until } = query;
   const isListed = until === undefined && CHOICES.some(({ value }) => value === since);
-  const own = isListed ? 'Own range…' : format.range(since, until);
+  const isDuration = !isListed && until === undefined && DURATION.test(since);
+  const isRange = !isListed && !isDuration;
+  const own = isRange ? format.range(since, until) : 'Own range…';
   const choose = (value: string): void =>
     onChange(
       value === OWN
@@ -42,12 +45,12 @@ export function WindowFields({ query, onChange }: WindowProps): VNode {
     <${Select}
       label="Window"
       name="since"
-      value=${isListed ? since : OWN}
-      choices=${[...CHOICES, { value: OWN, title: own }]}
+      value=${isRange ? OWN : since}
+      choices=${[...CHOICES, ...(isDuration ? [{ value: since, title: `Last ${since}` }] : []), { value: OWN, title: own }]}
       onChange=${choose}
     />
     ${
-      !isListed &&
+      isRange &&
       html`<${DayField}
           label="From"
           value=${dayBefore(since, 0)}
