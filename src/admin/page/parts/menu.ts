@@ -1,5 +1,5 @@
 // A menu of actions behind a button, above everything else on the page: a frame of a table would cut it off.
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { html, type Children } from '../html.ts';
 import type { VNode } from 'preact';
 
@@ -45,21 +45,24 @@ interface ItemsProps {
 
 function Items({ items, label, from, close }: ItemsProps): VNode {
   const menu = useRef<HTMLDivElement>(null);
-  useEffect(() => {
+  // Before the next key is pressed.
+  useLayoutEffect(() => {
     const element = menu.current;
-    if (element === null || from.current === null) return undefined;
+    const button = from.current;
+    if (element === null || button === null) return undefined;
+    const follow = (): void => place(element, button.getBoundingClientRect());
     element.showPopover();
-    place(element, from.current.getBoundingClientRect());
+    follow();
     element.querySelector<HTMLElement>('a, button')?.focus();
     // Escape, or a click beside it.
     const onToggle = ({ newState }: ToggleEvent): void => {
       if (newState === 'closed') close();
     };
     element.addEventListener('toggle', onToggle);
-    addEventListener('scroll', close, true);
+    addEventListener('scroll', follow, true);
     return () => {
       element.removeEventListener('toggle', onToggle);
-      removeEventListener('scroll', close, true);
+      removeEventListener('scroll', follow, true);
     };
   }, []);
 
