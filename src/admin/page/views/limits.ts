@@ -121,7 +121,9 @@ function columnsOf(act: (doing: Doing) => void): readonly Column<Row>[] {
       cell: ({ limit }) =>
         limit === undefined
           ? 'no limit'
-          : `${amountText(limit.kind, limit.limit + limit.granted)} ${PER[limit.per]}${limit.count === 'fresh' ? ', without cache reads' : ''}`,
+          : html`<span class="nowrap"
+                >${`${amountText(limit.kind, limit.limit + limit.granted)} ${PER[limit.per]}`}</span
+              >${limit.count === 'fresh' && ', without cache reads'}`,
     },
     { title: 'Used', cell: ({ limit }) => limit !== undefined && html`<${Share} limit=${limit} />` },
     {
