@@ -88,7 +88,7 @@ export function createAuthenticator(deps: Deps): Authenticator {
 
   async function byToken(exchange: SiteExchange, plaintext: string): Promise<Caller> {
     const hash = hashKey(plaintext);
-    // Before the throttle: whoever guesses can make a right one neither slower nor fail.
+    // Before the throttle: guesses of others must not slow down or refuse a right token.
     const token = looksLikeToken(plaintext) ? await validToken(hash) : undefined;
     if (token === undefined) throw wrong(exchange, tokenThrottle, NOT_VALID);
     const now = clock.now();

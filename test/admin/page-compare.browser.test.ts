@@ -100,7 +100,7 @@ describe.skipIf(chrome === undefined)('comparing two models', { timeout: 120_000
     await page.getByRole('button', { name: 'Send to both' }).click();
     await page.getByText('Not both have answered').waitFor();
     expect(await page.getByText('not like this').count()).toBe(1);
-    expect(await page.getByLabel('Calls of up/a').count()).toBe(1);
+    await expect.poll(() => page.getByLabel('Calls of up/a').count()).toBe(1);
     expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(320);
     await expectAccessible(page, 'compare, 320');
   });

@@ -52,7 +52,7 @@ const q = z
   .transform((text) => (text.trim() === '' ? undefined : text.trim()))
   .optional();
 
-/** A cursor of one order is none of the other. */
+/** Each order has its own cursors; those of the other are refused. */
 const accountPlace = z.tuple([count]);
 const byNumber = (order: string): Order<{ id: number }, typeof accountPlace> => ({
   list: order === 'oldest' ? 'accounts' : 'newest accounts',

@@ -12,7 +12,7 @@ export type AskAsKey = (
   finished: (trace: FinishedTrace) => void,
 ) => Promise<void>;
 
-/** The label of these requests, by which usage and conversations can be told apart. */
+/** The label of these requests in usage and conversations. */
 const HEADERS = { 'content-type': 'application/json', 'x-gateway-label': 'dashboard' };
 
 export class KeyExchange implements Exchange {

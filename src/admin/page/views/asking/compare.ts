@@ -5,14 +5,14 @@ import { get, write, type Asked, type Key, type Model, type Page } from '../../a
 import { html } from '../../html.ts';
 import { textOf } from '../../parts/dialog.ts';
 import { Select, Text } from '../../parts/fields.ts';
-import { Await, Empty, Failure, useLoaded } from '../../parts/load.ts';
+import { Failure, useLoaded } from '../../parts/load.ts';
 import { State } from '../../parts/text.ts';
-import { hrefOf, type ViewProps } from '../../route.ts';
-import { Cost, isValid, titleOf } from './try.ts';
+import type { ViewProps } from '../../route.ts';
+import { Cost, titleOf } from './try.ts';
+import { ValidKeys } from './valid-keys.ts';
 import type { VNode } from 'preact';
 
 export function CompareView({ place, change }: ViewProps): VNode {
-  const keys = useLoaded((signal) => get<Page<Key>>('/keys', { limit: '1000' }, signal), []);
   return html`
     <h1 tabindex="-1">Compare</h1>
     <p>
@@ -20,16 +20,9 @@ export function CompareView({ place, change }: ViewProps): VNode {
       client. Both are counted and priced as usual; nothing of them is kept. <code>gateway compare</code> does
       it for whole tapes.
     </p>
-    <${Await} of=${keys}>
-      ${({ data }: Page<Key>) => {
-        const valid = data.filter(isValid);
-        return valid.length === 0
-          ? html`<${Empty} title="There is no valid key.">
-              <p><a href=${hrefOf('keys')}>Create a key</a> first.</p>
-            <//>`
-          : html`<${Compare} keys=${valid} place=${place} change=${change} />`;
-      }}
-    <//>
+    <${ValidKeys}
+      >${(keys: readonly Key[]) => html`<${Compare} keys=${keys} place=${place} change=${change} />`}<//
+    >
   `;
 }
 

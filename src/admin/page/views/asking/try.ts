@@ -5,34 +5,24 @@ import * as format from '../../format.ts';
 import { html } from '../../html.ts';
 import { textOf } from '../../parts/dialog.ts';
 import { Select, Text } from '../../parts/fields.ts';
-import { Await, Empty, Failure, useLoaded } from '../../parts/load.ts';
+import { Failure, useLoaded } from '../../parts/load.ts';
 import { Facts, State } from '../../parts/text.ts';
 import { hrefOf, type ViewProps } from '../../route.ts';
+import { ValidKeys } from './valid-keys.ts';
 import type { VNode } from 'preact';
 
 export function TryView({ place, change }: ViewProps): VNode {
-  const keys = useLoaded((signal) => get<Page<Key>>('/keys', { limit: '1000' }, signal), []);
   return html`
     <h1 tabindex="-1">Try it</h1>
     <p>
       Sends a prompt as a key, as its own client would: its models and limits hold, and it is counted. Neither
       the prompt nor the answer is kept.
     </p>
-    <${Await} of=${keys}>
-      ${({ data }: Page<Key>) => {
-        const valid = data.filter(isValid);
-        return valid.length === 0
-          ? html`<${Empty} title="There is no valid key.">
-              <p><a href=${hrefOf('keys')}>Create a key</a> first.</p>
-            <//>`
-          : html`<${Try} keys=${valid} place=${place} change=${change} />`;
-      }}
-    <//>
+    <${ValidKeys}
+      >${(keys: readonly Key[]) => html`<${Try} keys=${keys} place=${place} change=${change} />`}<//
+    >
   `;
 }
-
-export const isValid = ({ revoked_at: revoked, expires_at: ends }: Key): boolean =>
-  revoked === null && (ends === null || Date.parse(ends) > Date.now());
 
 /** What has come of the answer so far. */
 interface Answer {
