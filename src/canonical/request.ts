@@ -278,6 +278,9 @@ export interface NativeField {
   details?: Record<string, unknown>;
 }
 
+/** What the model may call, and the form that its answer must have. */
+export type Offer = Pick<GenerationRequest, 'tools' | 'toolChoice' | 'responseFormat'>;
+
 export interface GenerationRequest {
   /** The protocol it was decoded from. */
   protocol: ClientProtocolName;

@@ -16,6 +16,9 @@ export interface ReverseMapping {
   stop: readonly string[];
 }
 
+/** Nothing is put back. */
+export const NO_MAPPING: ReverseMapping = { toolNames: new Map(), customTools: new Set(), stop: [] };
+
 export interface EventRestorer {
   push(event: StreamEvent): StreamEvent[];
   /** A stop sequence matched and `end` was emitted: further output of the provider is ignored. */

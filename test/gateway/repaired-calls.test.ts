@@ -249,6 +249,52 @@ describe('a provider of the client’s own protocol', () => {
   });
 });
 
+describe('of a relayed request, whose conversation is not decoded,', () => {
+  const OTHER = { ...MESSAGES_TOOLS[0], name: 'other' };
+  const ADDED = [
+    ...ASKED,
+    {
+      role: 'system',
+      content: [{ type: 'tool_addition', tool: { type: 'tool_definition', definition: MESSAGES_TOOLS[0] } }],
+    },
+  ];
+  const SEARCHED = [
+    { role: 'user', content: 'Read it.' },
+    { type: 'tool_search_call', call_id: 'c', execution: 'client', arguments: {} },
+    {
+      type: 'tool_search_output',
+      call_id: 'c',
+      execution: 'client',
+      status: 'completed',
+      tools: RESPONSES_TOOLS,
+    },
+  ];
+
+  it.each([
+    ['tools that came on the way', 'messages', { tools: [OTHER], messages: ADDED }],
+    [
+      'tools that were found on the way',
+      'responses',
+      { tools: [{ type: 'tool_search', execution: 'client' }], input: SEARCHED },
+    ],
+    [
+      'a message that no other protocol can take',
+      'chat',
+      {
+        tools: CHAT_TOOLS,
+        messages: [...ASKED, { role: 'assistant', content: [{ type: 7 }] }],
+      },
+    ],
+  ] as const)('%s: its calls are repaired', async (_, protocol, body) => {
+    upstream.play({ steps: [streamOf(protocol, WRITTEN['Hermes tag'] ?? '')] });
+    const model = protocol === 'chat' ? 'p/m' : `${protocol}/m`;
+    const seen = await ask(to, { protocol, model, stream: true, body });
+    expect(seen.status, seen.text).toBe(200);
+    expect(seen.text).toContain('"read_file"');
+    expect(seen.text).not.toContain('<tool_call>');
+  });
+});
+
 function askChat(model: string, stream: boolean): Promise<Seen> {
   return ask(to, {
     model,

@@ -9,7 +9,7 @@ import type { ClientSide, Protocol } from '../../protocols/interface/protocol.ts
 import type { ForwardedHeaders } from '../../protocols/interface/outline.ts';
 import { servedPath, type Carrier, type Relayed } from '../../protocols/interface/endpoint.ts';
 import type { PauseTurn } from '../../protocols/interface/features.ts';
-import type { ReverseMapping } from '../../canonical/reverse-mapping.ts';
+import { NO_MAPPING, type ReverseMapping } from '../../canonical/reverse-mapping.ts';
 import { protocols } from '../../protocols/registry.ts';
 import { carriedBy } from '../../protocols/shared/relay/carried.ts';
 import { fitBody } from '../../protocols/shared/relay/fit.ts';
@@ -24,7 +24,7 @@ import type { PassedOver } from '../../routing/resolve.ts';
 import type { HeaderList } from '../exchange.ts';
 import type { Inbound } from '../inbound/read-request.ts';
 import type { StoredReferences } from '../inbound/stored-references.ts';
-import { eventSteps, type CreateEventStep } from './event-steps.ts';
+import { eventSteps, relayedSteps, type CreateEventStep } from './event-steps.ts';
 import { withRecalledThinking, type RecalledThinking } from '../thinking-memory.ts';
 
 export interface BuiltRequest {
@@ -52,7 +52,6 @@ export interface BuiltRequest {
 }
 
 const NOTHING: readonly string[] = [];
-const NO_MAPPING: ReverseMapping = { toolNames: new Map(), customTools: new Set(), stop: [] };
 const NO_WARNINGS: readonly Warning[] = [];
 
 /** What a request is built from beside the body. */
@@ -126,7 +125,7 @@ export function buildRequest(
     dropped,
     changed,
     restore,
-    steps: mayNeedSteps(target, inbound) ? eventSteps(inbound, restore, crossing) : undefined,
+    steps: mayNeedSteps(target, inbound) ? eventSteps(decoded, restore) : undefined,
     pausing,
   };
 }
@@ -207,7 +206,7 @@ function buildRelay(
     dropped,
     changed,
     restore: NO_MAPPING,
-    steps: mayNeedSteps(target, inbound) ? eventSteps(inbound, NO_MAPPING, false) : undefined,
+    steps: mayNeedSteps(target, inbound) ? relayedSteps(inbound, protocol.relay) : undefined,
     relayed: given.endpoint.does === 'relay' ? given.endpoint : undefined,
   };
 }

@@ -1,9 +1,11 @@
 // Who looks at the events of an answer, or changes them, on their way to the client. Without a step, a relay forwards bytes.
 import { createCollector, replay } from '../../canonical/collect.ts';
 import type { Reply, StreamEvent } from '../../canonical/reply.ts';
+import type { Offer } from '../../canonical/request.ts';
 import { GatewayError } from '../../errors.ts';
 import type { Ids } from '../../ids.ts';
-import type { ReverseMapping } from '../../canonical/reverse-mapping.ts';
+import { NO_MAPPING, type ReverseMapping } from '../../canonical/reverse-mapping.ts';
+import type { Relay } from '../../protocols/interface/protocol.ts';
 import { CallRepairer } from '../../repair/call-repairer.ts';
 import { offeredTools } from '../../repair/offered-tools.ts';
 import type { Inbound } from '../inbound/read-request.ts';
@@ -24,26 +26,32 @@ export type CreateEventStep = (ids: Ids) => EventStep;
 
 /**
  * The steps of an answer, in their order; undefined: nobody asked for its events. The repair of calls is for requests that offer
- * tools to a provider with `repair_tools`. An answer of the client's own protocol is relayed as it came where
- * it holds members that only its own bytes keep.
+ * tools to a provider with `repair_tools`.
  */
 export function eventSteps(
-  inbound: Inbound,
+  { tools = [], toolChoice, responseFormat }: Offer,
   { toolNames, customTools, structuredTool }: ReverseMapping,
-  crossing: boolean,
 ): readonly CreateEventStep[] | undefined {
-  if (structuredTool !== undefined) return undefined;
-  if (!crossing && inbound.protocol.client.lossesOfRewriting(inbound.value).length > 0) return undefined;
+  if (structuredTool !== undefined || tools.length === 0 || toolChoice?.type === 'none') return undefined;
+  const offered = offeredTools(tools, toolNames, customTools);
+  return [(ids) => new CallRepairer({ offered, isJsonAsked: responseFormat !== undefined, ids })];
+}
+
+/** Those of a relayed answer. One that holds members that only its own bytes keep is relayed as it came. */
+export function relayedSteps(inbound: Inbound, relay: Relay): readonly CreateEventStep[] | undefined {
+  if (inbound.protocol.client.lossesOfRewriting(inbound.value).length > 0) return undefined;
+  let offer: Offer;
   try {
-    const { tools = [], toolChoice, responseFormat } = inbound.decode();
-    if (tools.length === 0 || toolChoice?.type === 'none') return undefined;
-    const offered = offeredTools(tools, toolNames, customTools);
-    return [(ids) => new CallRepairer({ offered, isJsonAsked: responseFormat !== undefined, ids })];
+    offer = relay.readOffer(inbound.value);
   } catch (error) {
     // What no other protocol can take is relayed, and its answer with it.
-    if (error instanceof GatewayError && !crossing) return undefined;
+    if (error instanceof GatewayError) return undefined;
     throw error;
   }
+  const steps = eventSteps(offer, NO_MAPPING);
+  // While the parsed body is there: an answer that is written anew depends on it.
+  if (steps !== undefined) inbound.asked();
+  return steps;
 }
 
 /** One step for all. */

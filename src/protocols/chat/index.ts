@@ -8,7 +8,7 @@ import { inspectReply, rewrite, createClassifier, keepAlive } from './relay.ts';
 import { ORDER_RULES, RELAY_RULES } from './relay-rules.ts';
 import { decodeReply } from './reply/decode.ts';
 import { encodeReply, holds, lossesOfRewriting } from './reply/encode.ts';
-import { decodeRequest, readAsked } from './request/decode.ts';
+import { decodeRequest, readAsked, readOffer } from './request/decode.ts';
 import { encodeRequest } from './request/encode.ts';
 import { prompt } from './request/prompt.ts';
 import { createStreamDecoder } from './stream/decoder.ts';
@@ -55,6 +55,12 @@ const provider: ProviderSide = {
   decodeError,
 };
 
-const relay: Relay = { rewrite, rules: [RELAY_RULES, ORDER_RULES], inspectReply, createClassifier };
+const relay: Relay = {
+  rewrite,
+  rules: [RELAY_RULES, ORDER_RULES],
+  readOffer,
+  inspectReply,
+  createClassifier,
+};
 
 export const chat: Protocol = { name: 'chat', spoken: 'chat', permission: 'chat', client, provider, relay };

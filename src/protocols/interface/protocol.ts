@@ -9,6 +9,7 @@ import type {
   CanonicalField,
   ClientProtocolName,
   GenerationRequest,
+  Offer,
   Permission,
   ProtocolName,
 } from '../../canonical/request.ts';
@@ -129,6 +130,8 @@ export interface Relay {
   readonly rules: readonly (readonly RelayRule[])[];
   /** The client's headers without values that the target is known to refuse: the same list where there are none. */
   fitHeaders?(headers: readonly string[], traits: Traits): FittedHeaders;
+  /** Without the conversation, which may be long. Throws as `decodeRequest` does. */
+  readOffer(value: JsonObject): Offer;
   /** Usage and finish of a whole reply; throws FailureError as `decodeReply` does, without decoding parts. */
   inspectReply(value: unknown): { usage?: Usage };
   /** `usageAsked`: the client itself asked for usage in the stream. */

@@ -9,7 +9,7 @@ import { forwardedHeaders, keyHeaders, limitHeaders, ownHeaders, outline } from 
 import { pauseTurn } from './pause-turn.ts';
 import { decodeReply } from './reply/decode.ts';
 import { encodeReply, holds, lossesOfRewriting } from './reply/encode.ts';
-import { decodeRequest, readAsked } from './request/decode.ts';
+import { decodeRequest, readAsked, readOffer } from './request/decode.ts';
 import { encodeRequest } from './request/encode.ts';
 import { prompt } from './request/prompt.ts';
 import { screenHeaders } from './screen/limit-headers.ts';
@@ -60,7 +60,7 @@ const provider: ProviderSide = {
   pausing: pauseTurn,
 };
 
-const relay: Relay = { rewrite, rules: [RELAY_RULES], fitHeaders, inspectReply, createClassifier };
+const relay: Relay = { rewrite, rules: [RELAY_RULES], fitHeaders, readOffer, inspectReply, createClassifier };
 
 export const messages: Protocol = {
   name: 'messages',

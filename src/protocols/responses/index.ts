@@ -7,7 +7,7 @@ import { codexHeaders } from './limit-headers.ts';
 import { forwardedHeaders, keyHeaders, limitHeaders, returnedHeaders, outline } from './outline.ts';
 import { holds, lossesOfRewriting, encodeReply } from './reply/encode.ts';
 import { decodeReply } from './reply/decode.ts';
-import { decodeRequest, readAsked } from './request/decode.ts';
+import { decodeRequest, readAsked, readOffer } from './request/decode.ts';
 import { encodeRequest, historyRules } from './request/encode.ts';
 import { hints, recognizes } from './request/envelope.ts';
 import { inspectReply, rewrite, createClassifier, keepAlive } from './relay.ts';
@@ -59,7 +59,13 @@ const provider: ProviderSide = {
   decodeError,
 };
 
-const relay: Relay = { rewrite, rules: [RELAY_RULES, ORDER_RULES], inspectReply, createClassifier };
+const relay: Relay = {
+  rewrite,
+  rules: [RELAY_RULES, ORDER_RULES],
+  readOffer,
+  inspectReply,
+  createClassifier,
+};
 
 export const responses: Protocol = {
   name: 'responses',

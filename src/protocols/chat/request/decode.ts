@@ -1,7 +1,12 @@
 // Decodes a chat request into the canonical form. No field disappears: one without a canonical name is carried as a native field, with
 // the fate that the ledger assigns to it.
 import { isObject, listed, type JsonObject, type JsonValue } from '../../../canonical/json.ts';
-import { LOCATION_MEMBERS, type GenerationRequest, type ResponseFormat } from '../../../canonical/request.ts';
+import {
+  LOCATION_MEMBERS,
+  type GenerationRequest,
+  type Offer,
+  type ResponseFormat,
+} from '../../../canonical/request.ts';
 import { isReordered, keepSource, type ArgumentsPath } from '../../json/raw-json.ts';
 import { cacheMark } from './decode-content.ts';
 import { addNativeFields, nativeField } from '../fields.ts';
@@ -202,6 +207,11 @@ function keepWritten({ messages, tools, functions }: JsonObject, source: Buffer 
     places.push({ holder: func, name: 'parameters', steps: ['functions', index] });
   }
   keepSource(source, places);
+}
+
+export function readOffer(value: JsonObject): Offer {
+  const { tools, functions, tool_choice, function_call, response_format } = value;
+  return decodeRequest({ messages: [], tools, functions, tool_choice, function_call, response_format });
 }
 
 export function decodeRequest(value: JsonObject, source?: Buffer | string): GenerationRequest {

@@ -6,6 +6,7 @@ import {
   type Effort,
   type Message,
   type NativeField,
+  type Offer,
   type Reasoning,
   type GenerationRequest,
   type ResponseFormat,
@@ -18,7 +19,7 @@ import { refuse } from '../../shared/client.ts';
 import { addNativeFields, nativeField } from '../fields.ts';
 import { addUnlikeInputs } from '../reply/decode.ts';
 import { count, list, text } from '../wire-types.ts';
-import { decodeToolChoice, decodeTools } from './decode-tools.ts';
+import { addsTool, decodeToolChoice, decodeTools } from './decode-tools.ts';
 
 function decodeSystem(system: JsonValue | undefined, native: NativeField[]): Message[] {
   const parts = decodeParts(system, () => 'system', native).flatMap((part) => {
@@ -165,6 +166,14 @@ function distinct(fields: NativeField[]): NativeField[] {
 export function readAsked(value: JsonObject): ReplyOptions {
   const responseFormat = decodeFormat(value, []);
   return { includeUsage: true, reasoning: decodeReasoning(value, []), responseFormat };
+}
+
+export function readOffer({ tools, tool_choice, output_config, output_format, messages }: JsonObject): Offer {
+  const additions = list(messages).flatMap((message) =>
+    isObject(message) ? list(message.content).filter(addsTool) : [],
+  );
+  const turns: JsonValue[] = additions.length === 0 ? [] : [{ role: 'user', content: additions }];
+  return decodeRequest({ tools, tool_choice, output_config, output_format, messages: turns });
 }
 
 /** Arguments are text from here on: the text that they were sent as. Schemas keep their order. */

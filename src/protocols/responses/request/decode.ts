@@ -5,6 +5,7 @@ import type {
   GenerationRequest,
   Message,
   NativeField,
+  Offer,
   Reasoning,
   ResponseFormat,
 } from '../../../canonical/request.ts';
@@ -78,6 +79,10 @@ function distinct(fields: NativeField[]): NativeField[] {
   if (fields.length < 2) return fields;
   const seen = new Set<string>();
   return fields.filter(({ path }) => !seen.has(path) && seen.add(path));
+}
+
+export function readOffer({ tools, tool_choice, text, input }: JsonObject): Offer {
+  return decodeRequest({ tools, tool_choice, text, input: itemsWithTools(input) });
 }
 
 function decodeInstructions({ instructions }: JsonObject): Message[] {
