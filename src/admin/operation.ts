@@ -69,7 +69,7 @@ export interface AdminParts {
   sessions: Sessions;
   authenticator: Authenticator;
   events: Events;
-  live: Pick<LiveFeed, 'moment'>;
+  live: Pick<LiveFeed, 'moment' | 'find'>;
   reports: Reports;
   tagOf: TagOf;
   askAsKey: AskAsKey;

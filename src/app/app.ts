@@ -13,6 +13,7 @@ import {
 import { createDiscovery } from './discovery.ts';
 import { createAdopter, startHousekeeping } from './housekeeping.ts';
 import { resetTargets } from './reset-targets.ts';
+import { requestJson } from '../accounts/request-json.ts';
 import { isoTime, type Clock } from '../clock.ts';
 import type { Config } from '../config/config.ts';
 import { createBeginnings } from '../conversations/beginnings.ts';
@@ -34,6 +35,7 @@ import { createItemRecorder, createUsageRecorder } from '../observe/records.ts';
 import { createRefusalRecorder } from '../observe/refusals.ts';
 import { createRequestLog } from '../observe/request-log.ts';
 import { createLive, type Live, type Moment } from '../observe/live.ts';
+import type { FoundRequest } from '../observe/under-way.ts';
 import { createNotices } from '../observe/notices/notices.ts';
 import type { Ids } from '../ids.ts';
 import type { Logger } from '../log.ts';
@@ -86,6 +88,8 @@ export interface App extends Served {
   status(): AppStatus;
   /** What all requests of this process come to now. */
   moment(): Moment;
+  /** A request of this process that the database may not have yet: under way, or ended a moment ago. */
+  find(id: string): FoundRequest | undefined;
   /** Handlers for the user's commands. */
   controlHandlers: readonly ControlHandler[];
   /** Reads the configuration again. Resolves to its faults; if there are any, nothing changes. */
@@ -132,6 +136,7 @@ export async function startApp(options: AppOptions): Promise<App> {
     described: Promise.all([deps.discovered, priced]).then(() => undefined),
     status: () => statusOf(parts, { urls, since }),
     moment: () => parts.live.moment(),
+    find: (id) => findRequest(parts, id),
     controlHandlers: [
       linkHandler(parts, urls),
       ...liveHandlers(parts.live),
@@ -281,7 +286,7 @@ function createParts(options: AppOptions, traces: TraceExporter | undefined): Pa
   };
   const admin = createAdminDoor({
     ...deps,
-    live: peers?.live ?? live,
+    live: peers?.live ?? { ...live, find: (id) => findRequest({ live, usage }, id) },
     sessions: peers?.sessions,
     effective: options.effective ?? noEffective,
     connect: options.connect ?? (() => Promise.resolve([])),
@@ -331,6 +336,12 @@ function createShared({
       log,
     }),
   };
+}
+
+function findRequest({ live, usage }: Pick<Parts, 'live' | 'usage'>, id: string): FoundRequest | undefined {
+  const ended = usage.find(id);
+  if (ended === undefined) return live.find(id);
+  return { accountId: ended.accountId, request: requestJson({ ...ended, account: null }) };
 }
 
 /** With names of accounts alone. Of several workers, one tells it. */

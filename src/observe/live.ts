@@ -5,31 +5,21 @@ import { refusedJson, requestJson, type RefusedRequest, type RequestJson } from 
 import { isoTime, type Clock } from '../clock.ts';
 import { withoutKeys } from '../ids.ts';
 import type { Identity } from '../conversations/identity.ts';
-import type { FinishedTrace, Observer, Progress, Trace } from '../gateway/trace.ts';
+import type { FinishedTrace, Observer } from '../gateway/trace.ts';
 import type { Health, TargetState } from '../routing/state/health.ts';
 import type { Key } from '../store/store.ts';
 import type { Emit, Notice } from './notices/notice.ts';
 import { inputOf, type UsageRow } from '../store/usage-columns.ts';
 import { createSamples, type Sample } from './samples.ts';
 import { conversationsOf, type FinishedPart, type LiveConversation } from './conversations.ts';
-
-export interface LiveRequest {
-  id: string;
-  account: string;
-  model_asked: string;
-  /** Its id; null: none is known. */
-  conversation: string | null;
-  /** The target that is asked now, or that answers. */
-  target: string | null;
-  stream: boolean;
-  /** `waiting`: nothing of the answer was sent to the client. */
-  state: 'waiting' | 'answering';
-  age_ms: number;
-  attempts: number;
-  /** An estimate from the pieces of the stream. null: not streamed, or unknown. */
-  output_tokens: number | null;
-  tokens_per_second: number | null;
-}
+import {
+  createRates,
+  foundRequest,
+  liveRequest,
+  UnderWay,
+  type FoundRequest,
+  type LiveRequest,
+} from './under-way.ts';
 
 export interface LiveTarget {
   target: string;
@@ -77,6 +67,8 @@ export interface Live extends Required<Observer> {
   /** To be called every second. */
   sample(): void;
   moment(): Moment;
+  /** A request that is under way, by its whole ID. */
+  find(id: string): FoundRequest | undefined;
   recent(): { refused: RequestJson[]; under_way: string[] };
   /** Calls `send` with a frame now and every half second. The returned function ends that. */
   watch(send: Send<LiveFrame>): () => void;
@@ -124,34 +116,6 @@ class Ring<Value> {
   }
 }
 
-/**
- * The requests under way. A Set would copy its table now and then, and the old table, which only a full collection frees, holds the
- * requests of that time and all that they refer to (docs/decisions/0014).
- */
-class UnderWay {
-  readonly #traces: (Trace | undefined)[] = [];
-  count = 0;
-
-  add(trace: Trace): void {
-    this.#traces[this.count] = trace;
-    this.count += 1;
-  }
-
-  /** The last request takes the place of the removed one. Most requests are short: they stand near the end. */
-  remove(trace: Trace): void {
-    const place = this.#traces.lastIndexOf(trace, this.count - 1);
-    if (place === -1) return;
-    this.count -= 1;
-    this.#traces[place] = this.#traces[this.count];
-    this.#traces[this.count] = undefined;
-  }
-
-  /** Oldest first. */
-  list(): Trace[] {
-    return this.#traces.filter((trace) => trace !== undefined).sort((a, b) => a.startedAt - b.startedAt);
-  }
-}
-
 function finishedPart(
   row: UsageRow,
   { account }: Key,
@@ -187,10 +151,7 @@ export function createLive({ health, clock }: { health: Health; clock: Clock }):
       at: isoTime(clock.now()),
       totals: { ...totals, refused: refusals.total },
       in_flight: underWay.count,
-      requests: underWay
-        .list()
-        .slice(0, MOST_SHOWN)
-        .map((trace) => liveRequest(trace, clock.monotonic(), rates)),
+      requests: underWay.list(MOST_SHOWN).map((trace) => liveRequest(trace, clock.monotonic(), rates)),
       targets: health.states().map(liveTarget),
       conversations: conversationsOf(lastRequests.after(0).reverse()),
     };
@@ -207,6 +168,7 @@ export function createLive({ health, clock }: { health: Health; clock: Clock }):
     },
     sample: () => samples.take(underWay.list()),
     moment: () => ({ samples: samples.list(), in_flight: inFlightOf(health) }),
+    find: (id) => foundRequest(underWay.find(id), clock, rates),
     recorded(row, { key, identity }) {
       lastRequests.push(finishedPart(row, key, identity));
       for (const ended of followed) ended.push({ row, account: key.account });
@@ -287,57 +249,6 @@ const endedJson = ({ row, account }: Ended): RequestJson => requestJson({ ...row
 function byTime(a: RequestJson, b: RequestJson): number {
   return a.at < b.at ? -1 : a.at > b.at ? 1 : 0;
 }
-
-function liveRequest(trace: Trace, now: number, rates: Rates): LiveRequest {
-  const { requestId, key, modelAsked, identity, contact, streamed, firstByteAt, startedAt, attempts } = trace;
-  const tokens = estimatedTokens(trace.progress);
-  return {
-    id: requestId,
-    account: key.account,
-    model_asked: withoutKeys(modelAsked),
-    conversation: identity.conversation,
-    target: contact === undefined ? null : withoutKeys(contact.target.key),
-    stream: streamed,
-    state: firstByteAt === undefined ? 'waiting' : 'answering',
-    age_ms: Math.round(now - startedAt),
-    attempts,
-    output_tokens: tokens === null ? null : Math.round(tokens),
-    tokens_per_second: tokens === null ? null : rates(trace, tokens),
-  };
-}
-
-/** A piece of a stream has about one token. Pieces are counted while somebody watches; otherwise only bytes are counted. */
-function estimatedTokens({ written, pieces, pieceBytes }: Progress): number | null {
-  if (written === 0) return 0;
-  return pieceBytes === 0 ? null : (written * pieces) / pieceBytes;
-}
-
-type Rates = (trace: Trace, tokens: number) => number;
-
-/** Least time between two measurements of a stream; several watchers share a measurement. */
-const LEAST_MS = 400;
-/** Weight of the newest rate. */
-const NEWEST = 0.5;
-
-function createRates(clock: Clock): Rates {
-  const last = new WeakMap<Trace, { at: number; tokens: number; rate: number }>();
-  return (trace, tokens) => {
-    const now = clock.monotonic();
-    const before = last.get(trace);
-    if (before !== undefined && now - before.at < LEAST_MS) return round(before.rate);
-    const sinceFirst = now - (trace.firstByteAt ?? now);
-    // Soon after the first piece, the time is too short to measure a rate.
-    const average = (1000 * tokens) / Math.max(sinceFirst, LEAST_MS);
-    const rate =
-      before === undefined
-        ? average
-        : before.rate + NEWEST * ((1000 * (tokens - before.tokens)) / (now - before.at) - before.rate);
-    last.set(trace, { at: now, tokens, rate: Math.max(0, rate) });
-    return round(Math.max(0, rate));
-  };
-}
-
-const round = (rate: number): number => Math.round(rate * 10) / 10;
 
 function liveTarget([key, state]: [string, TargetState]): LiveTarget {
   const { breaker, coolingMs, openMs, inFlight, firstByteMs } = state;

@@ -67,6 +67,8 @@ const IDLE_MS = 1000;
 export interface UsageRecorder extends Required<Pick<Observer, 'finished'>> {
   /** Writes the rows that wait to the store, or else to the spool, for shutdown. Gives the number of rows that could not be written. */
   flush(): Promise<number>;
+  /** The row of a request that ended, until the store has it. */
+  find(requestId: string): UsageRow | undefined;
 }
 
 /**
@@ -82,28 +84,27 @@ export function createUsageRecorder(options: {
   maxWaiting?: number;
 }): UsageRecorder {
   const { store, spool, clock, log, live, maxWaiting = MAX_WAITING } = options;
-  let writer = randomUUID();
-  let number = 0;
+  let [writer, number] = [randomUUID() as string, 0];
   let waiting: UsageRow[] = [];
-  /** The batch that failed. It is written again first, unchanged: the store may have written it although its reply did not arrive. */
-  let failed: NumberedRows | undefined;
+  /** The batch that is being written, or that failed. It is written again first, unchanged: the store may have written it although its
+   *  reply did not arrive. */
+  let current: NumberedRows | undefined;
   const idle = createIdleTask(clock, () => void store.idle().catch(() => undefined));
-  const unwritten = (): number => (failed?.rows.length ?? 0) + waiting.length;
+  const unwritten = (): number => (current?.rows.length ?? 0) + waiting.length;
 
   const queue = new WriteQueue<NumberedRows>({
     take() {
-      const batch = failed ?? (waiting.length > 0 ? numbered(waiting.splice(0, MAX_BATCH)) : undefined);
-      failed = undefined;
-      return batch;
+      current ??= waiting.length > 0 ? numbered(waiting.splice(0, MAX_BATCH)) : undefined;
+      return current;
     },
     write: (batch) => store.recordUsage(batch.rows, { writer, number: batch.number }),
-    async putBack(batch) {
-      failed = batch;
+    async putBack() {
       if (unwritten() <= maxWaiting) return;
       await moveToSpool();
       dropSurplus();
     },
     written(recovered) {
+      current = undefined;
       if (recovered) void spool.drain();
       if (waiting.length > 0) queue.wake();
       idle.restart();
@@ -118,13 +119,13 @@ export function createUsageRecorder(options: {
   /** After a save, another writer id numbers the next batches: the store would otherwise skip the batches of the file as already written. */
   async function moveToSpool(): Promise<void> {
     const before = number;
-    const batches = [...(failed === undefined ? [] : [failed]), ...inBatches(waiting).map(numbered)];
+    const batches = [...(current === undefined ? [] : [current]), ...inBatches(waiting).map(numbered)];
     const saved = batches.slice(0, await spool.save(writer, batches));
     number = before;
     if (saved.length === 0) return;
     const rows = saved.reduce((sum, batch) => sum + batch.rows.length, 0);
-    waiting.splice(0, rows - (failed?.rows.length ?? 0));
-    failed = undefined;
+    waiting.splice(0, rows - (current?.rows.length ?? 0));
+    current = undefined;
     writer = randomUUID();
     number = 0;
   }
@@ -143,6 +144,7 @@ export function createUsageRecorder(options: {
       live?.recorded(row, trace);
       queue.wake();
     },
+    find: (id) => [...(current?.rows ?? []), ...waiting].find(({ requestId }) => requestId === id),
     async flush() {
       idle.stop();
       await queue.flush();

@@ -6,6 +6,7 @@ import type { Clock } from '../clock.ts';
 import { type ControlHandler, ControlError, type WorkerStatus } from '../control/calls.ts';
 import type { LiveConversation } from '../observe/conversations.ts';
 import type { LiveFrame, Moment, NewRequests, LiveTarget } from '../observe/live.ts';
+import type { FoundRequest } from '../observe/under-way.ts';
 import { mergeSamples } from '../observe/samples.ts';
 import { mergeResets, targetIn, type ResetReply } from '../routing/state/reset.ts';
 import type { WorkerProcess } from './cluster.ts';
@@ -21,6 +22,8 @@ export interface Crowd {
   status(withinMs?: number): Promise<{ whole: Status | undefined; workers: WorkerStatus[] }>;
   readMetrics(): Promise<string>;
   moment(): Promise<Moment>;
+  /** A request under way, or one that ended a moment ago. */
+  find(id: string): Promise<FoundRequest | undefined>;
   /** undefined: all. */
   resetTargets(target: string | undefined): Promise<ResetReply>;
   watch(send: (frame: object) => void): () => void;
@@ -38,18 +41,14 @@ export function createCrowd(pool: () => Pool<Ready, WorkerProcess>, clock: Clock
   const watchers = new Set<(worker: Worker) => void>();
   const metrics = createMetrics();
 
-  async function askAll(
-    name: string,
-    body?: unknown,
-    withinMs = ANSWER_MS,
-  ): Promise<{ worker: Worker; value: unknown }[]> {
+  const askAll: AskAll = async (name, body, withinMs = ANSWER_MS) => {
     const asked = pool().members.filter(({ state }) => state !== 'starting');
     const answers = asked.map(async (worker) => ({
       worker,
       value: await ask(worker, name, { withinMs, clock, body }),
     }));
     return (await Promise.all(answers)).filter(({ value }) => value !== undefined);
-  }
+  };
 
   /** Opens a stream of each worker, and of each worker that is added later. */
   function eachStream(name: string, onEvent: (event: unknown, worker: Worker) => void): () => void {
@@ -103,6 +102,7 @@ export function createCrowd(pool: () => Pool<Ready, WorkerProcess>, clock: Clock
       return metrics.read();
     },
     moment: async () => mergeMoments(await askAll('moment')),
+    find: async (id) => (await askAll('find', id))[0]?.value as FoundRequest | undefined,
     resetTargets: (target) => resetAll(target, askAll, onReset),
     watch,
     follow,
@@ -115,7 +115,11 @@ export function createCrowd(pool: () => Pool<Ready, WorkerProcess>, clock: Clock
   };
 }
 
-type AskAll = (name: string, body?: unknown) => Promise<{ worker: Worker; value: unknown }[]>;
+type AskAll = (
+  name: string,
+  body?: unknown,
+  withinMs?: number,
+) => Promise<{ worker: Worker; value: unknown }[]>;
 
 function answersOf(askAll: AskAll, onReset: OnReset): ControlHandler[] {
   return [

@@ -63,6 +63,32 @@ describe.skipIf(chrome === undefined)('the page', { timeout: 120_000 }, () => {
     await expect.poll(() => inFlight.getByRole('cell').nth(3).innerText()).toBe('0');
   });
 
+  it('has a page for a request in flight, which becomes that of its end by itself', async () => {
+    const { upstream, running } = await place();
+    const rest = gate();
+    upstream.play({ steps: [START.chat + content('chat', 'a'), rest.opened, streamOf('chat', 'b')] });
+    const response = await send(running, { model: 'm', stream: true, headers: SESSION });
+    const page = await open(running);
+    const row = page.getByRole('table', { name: 'Requests in flight' }).getByRole('row').nth(1);
+    await row.getByRole('link').first().click();
+    await page.getByRole('heading', { level: 1, name: /^Request req_/ }).waitFor();
+    const main = page.locator('main');
+    await expect.poll(() => main.innerText()).toContain('In flight: answering');
+    const text = await main.innerText();
+    expect(text).toMatch(/Account\s+test/);
+    expect(text).toMatch(/Target\s+maker\/m/);
+    expect(text).toMatch(/Started\s+\d/);
+    expect(text).toContain('From the first byte until now');
+    const age = (): Promise<string> => page.locator('dt:text-is("Until now") + dd').innerText();
+    const before = await age();
+    await expect.poll(age).not.toBe(before);
+    await expectAccessible(page, 'a request in flight');
+    rest.open();
+    await response.text();
+    await expect.poll(() => main.innerText()).toMatch(/answered[\s\S]*Ended\s+\d/);
+    expect(await main.innerText()).not.toContain('In flight');
+  });
+
   it('says first what needs a person, and has the last minutes at once', async () => {
     const { upstream, running } = await place();
     upstream.play({ body: answer(8) }, { status: 429, headers: { 'retry-after': '300' }, body: {} });

@@ -33,6 +33,7 @@ async function bannerOf(shell: Shell, { columns, firstKey, colors = false }: Sho
     ready: Promise.resolve(),
     described: Promise.resolve(),
     moment: () => ({ samples: [], in_flight: [] }),
+    find: () => undefined,
     status: () => {
       throw new Error('not asked');
     },

@@ -80,9 +80,11 @@ describe('two workers', () => {
     const { open, end } = streamsOf(upstream, to);
     const streams = await open(6);
     const isWhole = (frame: unknown): boolean => (frame as LiveFrame).in_flight === 6;
+    let ids: string[] = [];
     for await (const frame of stream(await found(shell), '/live')) {
       if (!isWhole(frame)) continue;
-      expect((frame as LiveFrame).requests).toHaveLength(6);
+      ids = (frame as LiveFrame).requests.map(({ id }) => id);
+      expect(ids).toHaveLength(6);
       break;
     }
     const { token } = await shell.json<{ token: string }>('admin', 'tokens', 'create');
@@ -106,7 +108,23 @@ describe('two workers', () => {
     await expect
       .poll(async () => (await rows('/samples')).map((sample) => sample.in_flight), { timeout: 10_000 })
       .toContain(6);
+    // By its id, whichever worker has it, and whichever is asked; from then on until it is stored.
+    const states = (): Promise<unknown[]> =>
+      Promise.all(
+        ids.map(async (id) => {
+          const path = `/admin/api/v1/requests/${id}`;
+          const answer = await get(path, `authorization: Bearer ${token}`);
+          return /"(?:state|status)":("answering"|200)/.exec(answer)?.[1];
+        }),
+      );
+    for (let round = 0; round < 3; round += 1)
+      expect(await states()).toEqual(Array<string>(6).fill('"answering"'));
     end.open();
+    for (;;) {
+      const now = await states();
+      expect(now).not.toContain(undefined);
+      if (now.every((state) => state === '200')) break;
+    }
     for (const { text: whole } of streams) expect(await whole).toContain('[DONE]');
   });
 

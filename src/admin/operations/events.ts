@@ -3,6 +3,7 @@
 import type { Clock } from '../../clock.ts';
 import type { SiteExchange } from '../../gateway/exchange.ts';
 import type { Moment } from '../../observe/live.ts';
+import type { FoundRequest } from '../../observe/under-way.ts';
 import type { Caller } from '../authenticate.ts';
 import { Problem, safeHeaders } from '../reply.ts';
 
@@ -18,6 +19,8 @@ export interface LiveFeed {
   follow(send: (news: News) => void, most: number): () => void;
   /** What all requests of the gateway come to now. */
   moment(): Moment | Promise<Moment>;
+  /** A request that the database may not have yet: under way, or ended a moment ago. */
+  find(id: string): FoundRequest | undefined | Promise<FoundRequest | undefined>;
 }
 
 export interface Events {

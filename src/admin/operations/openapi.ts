@@ -2,6 +2,7 @@
 import { z } from 'zod';
 import type { Operation } from '../operation.ts';
 import * as schemas from '../schemas.ts';
+import { RequestUnderWay } from './views/schemas.ts';
 
 type Json = Record<string, unknown>;
 
@@ -36,6 +37,7 @@ const NAMED = {
   Target: schemas.Target,
   Route: schemas.Route,
   Request: schemas.Request,
+  RequestUnderWay,
   AuditRow: schemas.AuditRow,
   Session: schemas.Session,
   Problem: schemas.Problem,

@@ -5,10 +5,11 @@ import { HOUR_MS } from '../../clock.ts';
 import { readRequestId } from '../../ids.ts';
 import { parseDuration } from '../../config/schema/scalars.ts';
 import type { RequestPlace } from '../../store/store.ts';
-import { operation, type Operation } from '../operation.ts';
+import { operation, type AdminParts, type Operation } from '../operation.ts';
 import { count, decodeCursor, encodeCursor, pageOfRows, type Order } from './paging.ts';
 import { Problem } from '../reply.ts';
 import { anyName, page, PAGE, Request } from '../schemas.ts';
+import { RequestUnderWay } from './views/schemas.ts';
 import { unknownAccount } from './accounts.ts';
 
 /** Tolerance, because clocks of several machines differ. */
@@ -133,12 +134,15 @@ export const trafficOperations: readonly Operation[] = [
     method: 'GET',
     path: '/requests/{id}',
     tag: 'requests',
-    summary: 'One request with its attempts, by its x-request-id',
+    summary: 'One request with its attempts, by its x-request-id; before its end, what is known so far',
     params: z.object({ id: anyName }),
-    reply: Request,
+    reply: z.union([Request, RequestUnderWay]),
     problems: [404],
-    async run({ params }, { store }) {
+    async run({ params }, { store, live }) {
       const id = readRequestId(params.id);
+      // Before the database: a request that ends now is here until it is there.
+      const early = id?.isWhole === true ? await live.find(id.prefix) : undefined;
+      if (early !== undefined) return { ...early.request, account: await nameOf(early.accountId, store) };
       // The beginning of an ID stands for years.
       const [found] =
         id?.isWhole === true
@@ -151,11 +155,21 @@ export const trafficOperations: readonly Operation[] = [
             })
           : [];
       if (found === undefined)
-        throw new Problem(404, 'unknown_request', 'no stored request with this ID was found');
+        throw new Problem(
+          404,
+          'unknown_request',
+          'no request with this ID is stored, or under way in this gateway',
+        );
       return found;
     },
   }),
 ];
+
+/** The name now: the account may have been renamed since the request began. */
+async function nameOf(accountId: number, store: AdminParts['store']): Promise<string | null> {
+  const accounts = await store.listAccounts();
+  return accounts.find(({ id }) => id === accountId)?.name ?? null;
+}
 
 /** `4xx`: all of its class. */
 function readStatus(text: string): { from: number; to: number } {

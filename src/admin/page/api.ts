@@ -3,6 +3,7 @@
 import type { z } from 'zod';
 import { percentDecoded } from '../../percent.ts';
 import type { LiveFrame, NewRequests } from '../../observe/live.ts';
+import type { RequestUnderWay } from '../../observe/under-way.ts';
 import type { RequestJson } from '../../accounts/request-json.ts';
 import type { Asked as AskedSchema } from '../operations/as-key/ask.ts';
 import type { Member as MemberSchema } from '../operations/as-key/member.ts';
@@ -36,7 +37,7 @@ export type Asked = z.output<typeof AskedSchema>;
 export type AuditRow = z.output<typeof schemas.AuditRow>;
 export type Session = z.output<typeof schemas.Session>;
 type Problem = z.output<typeof schemas.Problem>;
-export type { LiveFrame, NewRequests, RequestJson };
+export type { LiveFrame, NewRequests, RequestJson, RequestUnderWay };
 export type LiveRequest = LiveFrame['requests'][number];
 export type LiveTarget = LiveFrame['targets'][number];
 

@@ -1,7 +1,8 @@
 // Draws one frame of `gateway top` as lines: what is under way, targets, accounts near their limit, conversations with their spend.
 import { shortId as shortConversation } from '../../conversations/names.ts';
 import type { LiveConversation } from '../../observe/conversations.ts';
-import type { LiveFrame, LiveRequest, LiveTarget } from '../../observe/live.ts';
+import type { LiveFrame, LiveTarget } from '../../observe/live.ts';
+import type { LiveRequest } from '../../observe/under-way.ts';
 import { plural } from '../../plural.ts';
 import { meter } from './chart.ts';
 import { formatElapsed } from '../../elapsed.ts';

@@ -4,7 +4,7 @@ import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { LOCAL, plainStyle } from '../../../src/cli/ui/style.ts';
 import { displayWidth } from '../../../src/display-width.ts';
 import { topLines, type TopData } from '../../../src/cli/ui/top-view.ts';
-import type { LiveRequest } from '../../../src/observe/live.ts';
+import type { LiveRequest } from '../../../src/observe/under-way.ts';
 
 beforeEach(() => {
   vi.stubEnv('TZ', 'America/New_York');

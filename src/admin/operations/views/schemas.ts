@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { BRAKES } from '../../../store/holds/brakes.ts';
 import { LIMIT_KINDS } from '../../../tier.ts';
-import { count, LeftOut, limitRow, number, target, text, time, tokens } from '../../schemas.ts';
+import { count, LeftOut, limitRow, number, Request, target, text, time, tokens } from '../../schemas.ts';
 
 const Grant = z.object({
   id: z.string(),
@@ -108,4 +108,17 @@ export const Attention = z.object({
     .meta({ description: 'Those that requests avoid; `until`: when they are asked again at the latest' }),
   left_out: z.array(LeftOut).meta({ description: 'Providers that are not used' }),
   warnings: z.array(z.string()).meta({ description: 'Of the configuration' }),
+});
+
+/** Before the end of a request. */
+export const RequestUnderWay = Request.omit({
+  ...{ at: true, refused: true, status: true, error: true, duration_ms: true, cost_usd: true, cache: true },
+}).extend({
+  state: z
+    .enum(['waiting', 'answering'])
+    .meta({ description: 'It is under way; `waiting`: nothing of the answer was sent to the client' }),
+  started_at: time,
+  age_ms: z.number(),
+  output_tokens: tokens.meta({ description: 'An estimate; null: unknown' }),
+  tokens_per_second: number,
 });

@@ -1,6 +1,7 @@
 // One request: how it ended and why, its time step by step, who answered, what was left out. Bodies are not stored.
 import { errorWords, missWords } from '../../../../error-words.ts';
-import { get, type Key, type Page, type RequestJson } from '../../api.ts';
+import { useState } from 'preact/hooks';
+import { get, type Key, type Page, type RequestJson, type RequestUnderWay } from '../../api.ts';
 import * as format from '../../format.ts';
 import { html, type Children } from '../../html.ts';
 import { Outcome } from './outcome.ts';
@@ -12,24 +13,53 @@ import { stepsOf, type Step } from './time-line.ts';
 import { curlOf } from './curl.ts';
 import type { VNode } from 'preact';
 
+type Shown = RequestJson | RequestUnderWay;
+
+const EVERY_MS = 1000;
+
+const isUnderWay = (request: Shown): request is RequestUnderWay => 'state' in request;
+const isRefused = (request: Shown): boolean => !isUnderWay(request) && request.refused;
+const elapsedOf = (request: Shown): number | null =>
+  isUnderWay(request) ? request.age_ms : request.duration_ms;
+
+const SO_FAR = {
+  waiting: 'In flight: nothing of the answer was sent yet',
+  answering: 'In flight: answering',
+};
+
 /** `place`: with the filters of the list from which somebody came. */
 export function RequestView({ id, place }: { id: string; place: Place }): VNode {
+  const [isMoving, setMoving] = useState(false);
   const request = useLoaded(
-    (signal) => get<RequestJson>(`/requests/${encodeURIComponent(id)}`, {}, signal),
+    async (signal) => {
+      const found = await get<Shown>(`/requests/${encodeURIComponent(id)}`, {}, signal);
+      setMoving(isUnderWay(found));
+      return found;
+    },
     [id],
+    isMoving ? EVERY_MS : undefined,
   );
   return html`
     <p class="back"><a href=${hrefOf('requests', place.query)}>Requests</a></p>
     <h1 tabindex="-1">Request <code class="id">${id}</code></h1>
-    <${Await} of=${request}>${(value: RequestJson) => html`<${Detail} request=${value} />`}<//>
+    <${Await} of=${request}>${(value: Shown) => html`<${Detail} request=${value} />`}<//>
   `;
 }
 
-function Detail({ request }: { request: RequestJson }): VNode {
+function Detail({ request }: { request: Shown }): VNode {
   const { detail, id } = request;
+  const isAdmitted = !isRefused(request);
   const curl = curlOf(request, location.origin);
   return html`
-    <p class="outcome"><${Outcome} of=${request} /></p>
+    <p class="outcome" role="status">
+      ${
+        isUnderWay(request)
+          ? html`<${State} tone=${request.state === 'answering' ? 'good' : 'plain'}
+              >${SO_FAR[request.state]}<//
+            >`
+          : html`<${Outcome} of=${request} />`
+      }
+    </p>
     ${detail.message !== undefined && html`<blockquote>${detail.message}</blockquote>`}
     <p class="copies">
       ${id !== null && html`<${CopyButton} text=${id} label="the id of the request">Copy the id<//>`}
@@ -51,15 +81,15 @@ function Detail({ request }: { request: RequestJson }): VNode {
         <${Known} facts=${timings(request)} />
       </section>
       ${
-        !request.refused &&
+        isAdmitted &&
         html`<section>
           <h2>Tokens</h2>
           <${Known} facts=${tokens(request)} />
-          <${Cache} request=${request} />
+          ${!isUnderWay(request) && html`<${Cache} request=${request} />`}
         </section>`
       }
     </div>
-    ${!request.refused && html`<${Attempts} request=${request} /> <${LeftOut} detail=${detail} />`}
+    ${isAdmitted && html`<${Attempts} request=${request} /> <${LeftOut} detail=${detail} />`}
     <p class="quiet-text">The texts of requests and answers are not stored.</p>
   `;
 }
@@ -79,7 +109,10 @@ function Known({ facts }: { facts: readonly Fact[] }): VNode {
 
 const STEPS = { waited: 'Waited', failed: 'Failed', thought: 'First byte', answered: 'Last byte' };
 
-function stepText({ kind, target, error }: Step): Children {
+function stepText({ kind, target, error }: Step, request: Shown): Children {
+  const isMoving = isUnderWay(request);
+  if (isMoving && kind === 'thought' && request.first_byte_ms === null) return `${target} is asked`;
+  if (isMoving && kind === 'answered') return 'From the first byte until now';
   if (kind === 'waited') return 'Waited in the gateway, before a target was asked';
   if (kind === 'failed') return html`${target} failed${error === undefined ? '' : `: ${errorWords(error)}`}`;
   if (kind === 'thought') return html`First byte of ${target}`;
@@ -88,8 +121,10 @@ function stepText({ kind, target, error }: Step): Children {
     : `From the first byte on, until: ${errorWords(error)}`;
 }
 
-function TimeLine({ request }: { request: RequestJson }): VNode | null {
-  const steps = stepsOf(request);
+function TimeLine({ request }: { request: Shown }): VNode | null {
+  const steps = stepsOf(
+    isUnderWay(request) ? { ...request, duration_ms: request.age_ms, error: null } : request,
+  );
   const whole = steps.reduce((sum, { ms }) => sum + ms, 0);
   if (steps.length === 0) return null;
   return html`<section>
@@ -109,7 +144,7 @@ function TimeLine({ request }: { request: RequestJson }): VNode | null {
         (step) =>
           html`<li>
             <i class="step-${step.kind}" aria-hidden="true"></i>
-            <span>${stepText(step)}</span>
+            <span>${stepText(step, request)}</span>
             <span class="nowrap">${format.duration(step.ms)}</span>
           </li>`,
       )}
@@ -117,8 +152,8 @@ function TimeLine({ request }: { request: RequestJson }): VNode | null {
   </section>`;
 }
 
-function what(request: RequestJson): Fact[] {
-  const { account, key, endpoint, model_asked, provider, model, stream, conversation, refused } = request;
+function what(request: Shown): Fact[] {
+  const { account, key, endpoint, model_asked, provider, model, stream, conversation } = request;
   const { agent, agent_type: type, class: kind, prompt, label, client } = request;
   return [
     {
@@ -128,7 +163,7 @@ function what(request: RequestJson): Fact[] {
     { name: 'Key', value: key === null ? null : html`<${KeyName} id=${key} />` },
     { name: 'Endpoint', value: `${endpoint}${stream ? ', streamed' : ''}` },
     { name: 'Asked for', value: model_asked },
-    ...(refused
+    ...(isRefused(request)
       ? []
       : [{ name: 'Target', value: provider === null ? 'none' : `${provider}/${model ?? ''}` }]),
     {
@@ -160,7 +195,17 @@ function KeyName({ id }: { id: string }): VNode {
     }${' '}(<a href=${hrefOf('requests', { since: '30d', key: id })}>its requests</a>)`;
 }
 
-function timings({ at, first_byte_ms, duration_ms, output_tokens }: RequestJson): Fact[] {
+function timings(request: Shown): Fact[] {
+  if (!isUnderWay(request)) return timingsOfEnded(request);
+  return [
+    { name: 'Started', value: html`<${Time} at=${request.started_at} whole />` },
+    { name: 'First byte', value: format.duration(request.first_byte_ms) },
+    { name: 'Until now', value: format.duration(request.age_ms) },
+    { name: 'Tokens a second', value: format.rate(request.tokens_per_second) },
+  ];
+}
+
+function timingsOfEnded({ at, first_byte_ms, duration_ms, output_tokens }: RequestJson): Fact[] {
   const rest = duration_ms === null || first_byte_ms === null ? null : duration_ms - first_byte_ms;
   const pace = rest === null || rest < 50 || output_tokens === null ? null : (1000 * output_tokens) / rest;
   return [
@@ -171,7 +216,11 @@ function timings({ at, first_byte_ms, duration_ms, output_tokens }: RequestJson)
   ];
 }
 
-function tokens(request: RequestJson): Fact[] {
+function tokens(request: Shown): Fact[] {
+  if (isUnderWay(request)) {
+    const { output_tokens: output } = request;
+    return [{ name: 'Output', value: output === null ? null : `about ${format.count(output)} so far` }];
+  }
   const estimated = request.detail.estimated_input;
   return [
     {
@@ -222,20 +271,27 @@ function Cache({ request: { cache } }: { request: RequestJson }): VNode {
 type Attempt = NonNullable<RequestJson['detail']['attempts']>[number];
 
 /** A request that the first target answered has no list. */
-function attemptsOf({ detail, provider, model, duration_ms, status }: RequestJson): readonly Attempt[] {
+function attemptsOf(request: Shown): readonly Attempt[] {
+  const { detail, provider, model } = request;
+  const ms = elapsedOf(request);
   if (detail.attempts !== undefined) return detail.attempts;
-  if (provider === null || duration_ms === null) return [];
-  return [{ target: `${provider}/${model ?? ''}`, protocol: '', status, ms: duration_ms }];
+  if (provider === null || ms === null) return [];
+  const status = isUnderWay(request) ? undefined : request.status;
+  return [
+    { target: `${provider}/${model ?? ''}`, protocol: '', ...(status !== undefined && { status }), ms },
+  ];
 }
 
 /** The attempt without an error is the last one: its end is that of the request. */
-function Result({ of: { error, status }, request }: { of: Attempt; request: RequestJson }): VNode {
-  const fault = error ?? request.error;
+function Result({ of: { error, status }, request }: { of: Attempt; request: Shown }): VNode {
+  if (error === undefined && isUnderWay(request))
+    return html`<${State} tone="plain">${request.state === 'answering' ? 'is answering' : 'is asked'}<//>`;
+  const fault = error ?? (isUnderWay(request) ? null : request.error);
   if (fault === null) return html`<${State} tone="good">answered<//>`;
   return html`<${State} tone="bad">${errorWords(fault)}<//>${status !== undefined && ` status ${status}`}`;
 }
 
-function Attempts({ request }: { request: RequestJson }): VNode {
+function Attempts({ request }: { request: Shown }): VNode {
   const attempts = attemptsOf(request);
   const longest = Math.max(1, ...attempts.map(({ ms }) => ms));
   const columns: Column<Attempt>[] = [
@@ -257,7 +313,7 @@ function Attempts({ request }: { request: RequestJson }): VNode {
       ${request.detail.rule === undefined ? '' : html`<p>The rule of the route: ${request.detail.rule}</p>`}
       ${
         attempts.length === 0
-          ? html`<p>No target was contacted.</p>`
+          ? html`<p>${isUnderWay(request) ? 'No target is asked yet.' : 'No target was contacted.'}</p>`
           : html`<${Table}
               caption="Attempts, in their order"
               columns=${columns}
@@ -282,7 +338,7 @@ const LISTS = [
   { name: 'learnt', title: 'What a refusal taught, for later requests to the target' },
 ] as const;
 
-function LeftOut({ detail }: { detail: RequestJson['detail'] }): VNode {
+function LeftOut({ detail }: { detail: Shown['detail'] }): VNode {
   const shown = LISTS.flatMap(({ name, title }) => {
     const names = detail[name] ?? [];
     return names.length === 0 ? [] : [{ title, names }];

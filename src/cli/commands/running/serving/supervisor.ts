@@ -114,6 +114,7 @@ async function createSupervisor(opening: Opening, count: number): Promise<Superv
         share: (value) => tellOthers(value as Shared, worker),
         metrics: () => crowd.readMetrics(),
         moment: () => crowd.moment(),
+        find: (id) => crowd.find(id as string),
         'targets.reset': (target) => crowd.resetTargets(target as string | undefined),
         ...repeatCalls(repeats, () => worker.exited),
         'session.createLink': () => state.sessions.createLink(),

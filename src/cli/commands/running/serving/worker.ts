@@ -195,6 +195,7 @@ function callsOf(later: Later): Calls {
   return {
     status: async () => (await later.app).status(),
     moment: async () => (await later.app).moment(),
+    find: async (id) => (await later.app).find(id as string),
     reload: async () => (await later.app).reload(),
     'GET /requests': () => handle('GET', '/requests'),
     'GET /metrics': () => handle('GET', '/metrics'),
@@ -275,6 +276,7 @@ function createPeers(): { calls: Calls; of: (channel: Channel, hello: Hello) => 
         watch: (send) => channel.stream('live', (frame) => send(frame as object)),
         follow: (send) => channel.stream('news', (news) => send(news as NewRequests)),
         moment: () => ask('moment'),
+        find: (id) => ask('find', id),
       },
       sessions: {
         createLink: () => ask('session.createLink'),
