@@ -1,7 +1,7 @@
 // What conversations cost, and which part of each: as `gateway conversations --json` prints it.
 import { isoTime } from '../clock.ts';
 import { readConversationId } from '../conversations/names.ts';
-import type { ConversationPart } from '../store/conversation-parts.ts';
+import type { ConversationPart, ConversationPlace } from '../store/conversation-parts.ts';
 import type { Brake, Stopped } from '../store/holds/brakes.ts';
 import type { StoreReader } from '../store/reader.ts';
 import type { StoredRequest } from '../store/store.ts';
@@ -36,6 +36,9 @@ export interface ConversationJson extends Sums {
 
 export interface ConversationsQuery {
   since: number;
+  /** Not at this time itself. */
+  until?: number | undefined;
+  before?: ConversationPlace | undefined;
   accountId: number | undefined;
   label: string | undefined;
   limit: number;
@@ -47,18 +50,63 @@ const MOST_STOPS = 10_000;
 type ListReader = Pick<StoreReader, 'conversationParts' | 'listStops'>;
 export type ConversationReader = ListReader & Pick<StoreReader, 'listRequests' | 'workOf'>;
 
-/** Conversations with a request since then, and those that were stopped since then, the latest first. */
+export interface ListedConversation extends ConversationPlace {
+  json: ConversationJson;
+}
+
+/** Conversations with a request in the window, and those that were stopped in it without one, the latest first. */
 export async function listConversations(
-  { since, accountId, label, limit }: ConversationsQuery,
+  query: ConversationsQuery,
   store: ListReader,
-): Promise<ConversationJson[]> {
-  const parts = await store.conversationParts({ since, accountId, label, limit });
+): Promise<ListedConversation[]> {
+  const { accountId, label, limit } = query;
+  const parts = await store.conversationParts(query);
   const stops = await store.listStops({ accountId, limit: MOST_STOPS });
   // A conversation whose requests were all refused has no label.
-  const shown = new Set(parts.map(({ conversation }) => conversation));
-  const isShown = ({ conversation, at }: Stopped): boolean =>
-    shown.has(conversation) || (label === undefined && at >= since);
-  return conversationsJson(parts, stops.filter(isShown)).slice(0, limit);
+  const alone = label === undefined ? await stoppedAlone(stops, parts, query, store) : [];
+  const stopOf = new Map(stops.map((stop) => [stop.conversation, stop]));
+  const known = [...groupsOf(parts, ({ conversation }) => conversation)].map(([conversation, group]) => ({
+    ...{ at: group[0]?.place ?? 0, conversation },
+    json: conversationJson(group, stopOf.get(conversation)),
+  }));
+  return [...known, ...alone].sort((a, b) => (isBefore(a, b) ? 1 : -1)).slice(0, limit);
+}
+
+const isBefore = (a: ConversationPlace, b: ConversationPlace): boolean =>
+  a.at < b.at || (a.at === b.at && a.conversation < b.conversation);
+
+/** Those that were stopped in the window, and of which no request in it was admitted: they stand where the stop is. */
+async function stoppedAlone(
+  stops: readonly Stopped[],
+  parts: readonly ConversationPart[],
+  query: ConversationsQuery,
+  store: ListReader,
+): Promise<ListedConversation[]> {
+  const { since, until = Infinity, before, accountId, limit } = query;
+  const listed = new Set(parts.map(({ conversation }) => conversation));
+  // Those that stand behind a full page are not of it.
+  const end = listed.size < limit ? since : Math.min(...parts.map(({ place }) => place));
+  const found = stops.filter(
+    (stop) =>
+      stop.at >= end &&
+      stop.at < until &&
+      !listed.has(stop.conversation) &&
+      (before === undefined || isBefore(stop, before)),
+  );
+  if (found.length === 0) return [];
+  const theirs = { ids: found.map(({ conversation }) => conversation), accountId, limit: found.length };
+  // Their place is that of their last request in the window, on another page.
+  const others = await store.conversationParts({ ...theirs, since, until: query.until });
+  const isElsewhere = new Set(others.map(({ conversation }) => conversation));
+  const groups = groupsOf(await store.conversationParts(theirs), ({ conversation }) => conversation);
+  return found.flatMap((stop) => {
+    const { at, conversation } = stop;
+    const group = groups.get(conversation) ?? [];
+    if (isElsewhere.has(conversation)) return [];
+    return [
+      { at, conversation, json: group.length === 0 ? refusedJson(stop) : conversationJson(group, stop) },
+    ];
+  });
 }
 
 /** Its requests, and the stop by a brake; one of them may be missing. */
@@ -101,18 +149,6 @@ export async function readConversation(
   const rows = await store.listRequests({ conversation: found.id, limit: MOST_ROWS });
   const work = await store.workOf(ownerOf(found), found.id);
   return oneConversationJson(found.parts, rows.reverse(), found.stop, work);
-}
-
-/** All conversations of the parts, and those of which every request was refused, the latest first. */
-function conversationsJson(
-  parts: readonly ConversationPart[],
-  stops: readonly Stopped[] = [],
-): ConversationJson[] {
-  const stopOf = new Map(stops.map((stop) => [stop.conversation, stop]));
-  const groups = groupsOf(parts, ({ conversation }) => conversation);
-  const known = [...groups].map(([id, group]) => conversationJson(group, stopOf.get(id)));
-  const refused = stops.filter(({ conversation }) => !groups.has(conversation)).map(refusedJson);
-  return [...known, ...refused].sort((a, b) => (a.last_at < b.last_at ? 1 : -1));
 }
 
 /** Of a conversation whose requests were all refused. */

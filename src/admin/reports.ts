@@ -8,12 +8,12 @@ import {
   type AccountUsage,
   type Window as UsageWindow,
 } from '../accounts/usage-report.ts';
+import { conversationPage } from './operations/views/conversation-page.ts';
 import { summaryCsv, usageCsv } from './operations/views/usage-csv.ts';
 import {
   type ConversationReader,
   type ConversationsQuery,
   type FoundConversation,
-  listConversations,
   readConversation,
 } from '../accounts/conversation-report.ts';
 import type { Cancellation } from '../cancellation.ts';
@@ -72,7 +72,7 @@ export async function makeReport(query: ReportQuery, store: ReportReader): Promi
       return query.format === 'csv' ? summaryCsv(summary) : JSON.stringify(summary);
     }
     case 'conversations':
-      return JSON.stringify({ data: await listConversations(query, store), next: null });
+      return JSON.stringify(await conversationPage(query, store));
     case 'conversation':
       return JSON.stringify(await readConversation(query.found, store));
   }

@@ -2,9 +2,20 @@
 // statement.
 import { KNOWN, type UsageRow } from './usage-columns.ts';
 
+/** Where a conversation stands in the list: its last request of the window. */
+export interface ConversationPlace {
+  at: number;
+  conversation: string;
+}
+
 /** Conversations with a request in the window, the latest first. */
 export interface ConversationQuery {
   since?: number | undefined;
+  /** Not at this time itself. */
+  until?: number | undefined;
+  /** Those that stand behind. */
+  before?: ConversationPlace | undefined;
+  ids?: readonly string[] | undefined;
   accountId?: number | undefined;
   label?: string | undefined;
   /** A conversation's id or its beginning. */
@@ -31,6 +42,8 @@ type Named = Pick<
 /** The sums of all requests of a conversation that are named alike, also of those before the window. */
 export interface ConversationPart extends Named {
   conversation: string;
+  /** When its last request of the window ended. */
+  place: number;
   /** null: the account was removed. */
   account: string | null;
   requests: number;
@@ -69,7 +82,7 @@ const tokens = (expression: string): string => whole(`sum(CASE WHEN ${KNOWN} THE
 const counted = (condition: string): string => whole(`sum(CASE WHEN ${condition} THEN 1 ELSE 0 END)`);
 
 const SUMS: Readonly<
-  Record<Exclude<keyof ConversationPart, keyof Named | 'conversation' | 'account'>, string>
+  Record<Exclude<keyof ConversationPart, keyof Named | 'conversation' | 'account' | 'place'>, string>
 > = {
   requests: 'count(*)',
   errors: counted('error IS NOT NULL'),
@@ -91,25 +104,33 @@ function endOf(prefix: string): string {
 }
 
 export function conversationParts(
-  { since, accountId, label, prefix, limit }: ConversationQuery,
+  { since, until, before, ids, accountId, label, prefix, limit }: ConversationQuery,
   add: (value: string | number) => string,
 ): string {
   const conditions = ['at IS NOT NULL'];
   // A condition on the conversation would draw SQLite to its index, away from that of times.
   if (since !== undefined) conditions.push(`at >= ${add(since)}`);
+  if (until !== undefined) conditions.push(`at < ${add(until)}`);
+  if (ids !== undefined) conditions.push(`conversation IN (${ids.map(add).join(', ')})`);
   if (accountId !== undefined) conditions.push(`account_id = ${add(accountId)}`);
   if (label !== undefined) conditions.push(`label = ${add(label)}`);
   if (prefix !== undefined) {
     conditions.push(`conversation >= ${add(prefix)}`, `conversation < ${add(endOf(prefix))}`);
   }
+  const behind =
+    before === undefined
+      ? ''
+      : `AND (max(at), conversation) < (${add(before.at)}, ${add(before.conversation)})`;
   const named = Object.entries(NAMES).map(([member, column]) => `${column} AS "${member}"`);
   const sums = Object.entries(SUMS).map(([member, sum]) => `${sum} AS "${member}"`);
   return `
     WITH chosen AS (
-      SELECT conversation FROM usage WHERE ${conditions.join(' AND ')}
-      GROUP BY conversation HAVING min(conversation) IS NOT NULL ORDER BY max(at) DESC LIMIT ${add(limit)}
+      SELECT conversation, max(at) AS place FROM usage WHERE ${conditions.join(' AND ')}
+      GROUP BY conversation HAVING min(conversation) IS NOT NULL ${behind}
+      ORDER BY max(at) DESC, conversation DESC LIMIT ${add(limit)}
     )
-    SELECT conversation, (SELECT name FROM accounts WHERE id = account_id) AS account, ${[...named, ...sums].join(', ')}
+    SELECT conversation, (SELECT place FROM chosen WHERE chosen.conversation = usage.conversation) AS place,
+      (SELECT name FROM accounts WHERE id = account_id) AS account, ${[...named, ...sums].join(', ')}
     FROM usage WHERE conversation IN (SELECT conversation FROM chosen)
     GROUP BY conversation, ${Object.values(NAMES).join(', ')}`;
 }

@@ -89,6 +89,8 @@ describe.skipIf(chrome === undefined)('a member', { timeout: 120_000 }, () => {
     // A reload keeps the session, as its cookie.
     await page.reload();
     await page.getByRole('heading', { level: 1, name: 'My account' }).waitFor();
+    // What the view still asks would be refused before anybody clicks.
+    await page.locator('.loading, [aria-busy="true"]').first().waitFor({ state: 'detached' });
     const last = (await gateway.store.listKeys('ada')).at(-1);
     await gateway.store.revokeKey(last?.id ?? '', Date.now());
     await page.getByRole('link', { name: 'Requests' }).click();

@@ -5,7 +5,7 @@ import { ask, send } from '../helpers/ask.ts';
 import { gateway as started, provider, type TestGateway } from '../helpers/gateway.ts';
 import { gate, scriptedProvider } from '../helpers/scripted-provider.ts';
 import { content, START, streamOf, wholeOf } from '../gateway/wire.ts';
-import { newKey } from '../store/support.ts';
+import { newKey, usageRow } from '../store/support.ts';
 import { expectAccessible } from './page-access.ts';
 import { browserOfFile, chrome, go } from './page-support.ts';
 
@@ -169,6 +169,36 @@ describe.skipIf(chrome === undefined)('the page', { timeout: 120_000 }, () => {
         return page.getByRole('table', { name: 'Agents of the conversation' }).innerText();
       })
       .toMatch(/main[\s\S]*Explore/);
+  });
+
+  it('shows older conversations page by page, and the latest ones under a new filter', async () => {
+    const { running } = await place();
+    const { accountId } = (await running.store.listKeys())[0] ?? { accountId: 0 };
+    await running.store.recordUsage(
+      Array.from({ length: 130 }, (_, n) =>
+        usageRow({
+          ...{ at: Date.now() - 1000 * (n + 1), accountId, requestId: `req_${n}` },
+          ...{ conversation: `conv_${1000 + n}`, label: n === 0 ? 'first' : null },
+        }),
+      ),
+    );
+    const page = await open(running);
+    await go(page, 'conversations');
+    const rows = page.getByRole('table', { name: 'Conversations, the latest first' }).locator('tbody tr');
+    await expect.poll(() => rows.count()).toBe(100);
+    await page.getByRole('link', { name: 'Older' }).click();
+    await expect.poll(() => rows.count()).toBe(30);
+    expect(await rows.last().innerText()).toContain('1129');
+    expect(await page.getByRole('link', { name: 'Older' }).count()).toBe(0);
+    await page.getByLabel('Label').fill('first');
+    await expect.poll(() => rows.count()).toBe(1);
+    expect(await rows.first().innerText()).toContain('1000');
+    await page.getByLabel('Label').fill('');
+    await expect.poll(() => rows.count()).toBe(100);
+    // The window that another view of requests has.
+    await go(page, 'conversations?since=this-month');
+    await expect.poll(() => rows.count()).toBeGreaterThan(0);
+    expect(await page.getByRole('alert').count()).toBe(0);
   });
 
   it.each([320, 1440])('fits into %i pixels, and axe finds nothing', async (width) => {

@@ -507,10 +507,16 @@ export function usageContract(name: string, contract: Contract): void {
       for (const query of [
         { since: HOUR + HOUR_MS },
         { accountId: alice },
-        { label: 'pr-1' },
         { prefix: 'conv_a' },
+        { ids: ['conv_a', 'conv_c'] },
       ])
         expect(await found(query)).toEqual(all.slice(0, 2));
+      const labelled = await found({ label: 'pr-1' });
+      expect(labelled).toEqual(all.slice(0, 2).map((part) => ({ ...part, place: labelled[0]?.place })));
+      expect(labelled[0]?.place).toBeLessThan(all[0]?.place ?? 0);
+      const before = { at: all[0]?.place ?? 0, conversation: 'conv_a' };
+      expect((await found({ before })).map(({ conversation }) => conversation)).toEqual(['conv_b']);
+      expect(await found({ before: { ...before, conversation: 'conv_b' } })).toEqual(all);
       expect(await found({ limit: 1 })).toHaveLength(2);
       expect(await found({ prefix: 'conv_c' })).toEqual([]);
       const rows = await store.listRequests({ conversation: 'conv_a', missed: true, limit: 9 });

@@ -16,7 +16,8 @@ import { didYouMean } from '../../config/did-you-mean.ts';
 import { KEY_STATES, LIST_ORDERS, type KeyQuery } from '../../store/admin/key-records.ts';
 import type { Key as StoredKey, KeyPlace } from '../../store/store.ts';
 import { operation, type AdminParts, type Call, type Operation } from '../operation.ts';
-import { count, decodeCursor, encodeCursor, id, pageOfRows, type Order } from './paging.ts';
+import { encodeCursor, pageOfRows, type Order } from './views/cursor.ts';
+import { count, decodeCursor, id } from './paging.ts';
 import { Problem } from '../reply.ts';
 import {
   Account,

@@ -4,7 +4,8 @@ import { auditJson } from '../../accounts/admin.ts';
 import type { AdminStore, AuditRow as StoredAuditRow } from '../../store/admin/admin-records.ts';
 import { operation, type Operation } from '../operation.ts';
 import { AuditRow, page, PAGE } from '../schemas.ts';
-import { count, decodeCursor, encodeCursor, pageOfRows, type Order } from './paging.ts';
+import { encodeCursor, pageOfRows, type Order } from './views/cursor.ts';
+import { count, decodeCursor } from './paging.ts';
 import { readSince, since } from './traffic.ts';
 
 /** Rows that one page looks at, because they have no index but their ID: SQLite reads them in some 10 ms. */

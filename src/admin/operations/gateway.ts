@@ -8,7 +8,8 @@ import type { Routing } from '../../routing/routing.ts';
 import { lessonChanges } from '../../routing/state/lessons.ts';
 import { operation, type AdminParts, type Operation } from '../operation.ts';
 import { isBehindTls } from '../authenticate.ts';
-import { count, pageOf, type Order } from './paging.ts';
+import type { Order } from './views/cursor.ts';
+import { count, pageOf } from './paging.ts';
 import { Problem } from '../reply.ts';
 import { Configuration, Connect, Model, page, PAGE, Route, Target } from '../schemas.ts';
 

@@ -2,25 +2,11 @@
 // client can write any cursor, so it is taken only with the list's name and values that the list has.
 import { z } from 'zod';
 import { Problem } from '../reply.ts';
-
-/** What sorts a list: its values, and the schema that a cursor must fit. */
-export interface Order<Item, Place extends z.ZodTuple> {
-  /** Differs for each list: a cursor of another one is refused. */
-  list: string;
-  place: Place;
-  placeOf: (item: Item, index: number) => z.output<Place>;
-}
+import { encodeCursor, type Order } from './views/cursor.ts';
 
 export const count = z.int().min(0);
 /** An ID, as keys have them. */
 export const id = z.string().regex(/^\w{1,64}$/);
-
-export function encodeCursor<Item, Place extends z.ZodTuple>(
-  { list }: Pick<Order<Item, Place>, 'list'>,
-  place: z.output<Place>,
-): string {
-  return Buffer.from(JSON.stringify([list, ...place])).toString('base64url');
-}
 
 /** undefined: the first page. Throws Problem 400. */
 export function decodeCursor<Item, Place extends z.ZodTuple>(
@@ -60,20 +46,6 @@ export function pageOf<Item, Place extends z.ZodTuple>(
   return {
     items: page,
     next: isEnd ? null : encodeCursor(order, order.placeOf(last, from + page.length - 1)),
-  };
-}
-
-/** The page of a list that the database sorts and bounds: `items` has one more than the page if there is a next one. */
-export function pageOfRows<Item, Place extends z.ZodTuple>(
-  items: readonly Item[],
-  limit: number,
-  order: Order<Item, Place>,
-): { items: Item[]; next: string | null } {
-  const page = items.slice(0, limit);
-  const last = items.length > limit ? page.at(-1) : undefined;
-  return {
-    items: page,
-    next: last === undefined ? null : encodeCursor(order, order.placeOf(last, limit - 1)),
   };
 }
 

@@ -3,7 +3,6 @@ import { z } from 'zod';
 import {
   findConversations,
   type FoundConversation,
-  listConversations,
   ownerOf,
   readConversation,
 } from '../../../accounts/conversation-report.ts';
@@ -13,11 +12,14 @@ import { Problem } from '../../reply.ts';
 import { MOST_READ } from '../../reports.ts';
 import { anyName, page, PAGE } from '../../schemas.ts';
 import { unknownAccount } from '../accounts.ts';
+import { decodeCursor, count, id as anId } from '../paging.ts';
+import { readSince, readUntil, since, until } from '../traffic.ts';
+import { BY_LAST, conversationPage } from './conversation-page.ts';
 import { answerLarge } from './large-report.ts';
-import { readSince, since } from '../traffic.ts';
 import { Continuation, Continued, Conversation, OneConversation } from './schemas.ts';
 
 const params = z.object({ id: anyName });
+const PLACE = { ...BY_LAST, place: z.tuple([count, anId]) };
 
 export const conversationOperations: readonly Operation[] = [
   operation({
@@ -27,8 +29,9 @@ export const conversationOperations: readonly Operation[] = [
     tag: 'conversations',
     summary: 'What each conversation cost, the latest first; sums are of whole conversations',
     query: z.strictObject({
-      limit: PAGE.limit,
+      ...PAGE,
       since,
+      until,
       account: anyName.optional(),
       label: anyName.optional(),
     }),
@@ -39,10 +42,14 @@ export const conversationOperations: readonly Operation[] = [
       const { account: name, label, limit } = query;
       const account = name === undefined ? undefined : await store.findAccount(name);
       if (name !== undefined && account === undefined) throw unknownAccount();
-      const asked = { since: readSince(query.since, clock.now()), accountId: account?.id, label, limit };
+      const now = clock.now();
+      const [at, conversation] = decodeCursor(PLACE, query.cursor) ?? [];
+      const before = at === undefined || conversation === undefined ? undefined : { at, conversation };
+      const window = { since: readSince(query.since, now), until: readUntil(query.until, now), before };
+      const asked = { ...window, accountId: account?.id, label, limit };
       const isLarge = (await store.passRequests({ since: asked.since }, MOST_READ)) !== undefined;
       if (isLarge) return answerLarge({ report: 'conversations', ...asked }, parts, call);
-      return { data: await listConversations(asked, store), next: null };
+      return conversationPage(asked, store);
     },
   }),
   operation({

@@ -16,7 +16,8 @@ import { operation, type Operation } from '../../operation.ts';
 import { Problem } from '../../reply.ts';
 import { anyName, page, PAGE } from '../../schemas.ts';
 import { unknownAccount } from '../accounts.ts';
-import { count, pageOf, type Order } from '../paging.ts';
+import type { Order } from './cursor.ts';
+import { count, pageOf } from '../paging.ts';
 import { AccountLimits, NewGrant, NewGrants, RevokedGrant } from './schemas.ts';
 
 const MOST_GRANT_MS = 366 * DAY_MS;

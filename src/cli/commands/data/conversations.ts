@@ -73,7 +73,8 @@ async function showAll(options: Options, store: StoreReader, context: Context): 
   const { account, label, limit, json } = options;
   const since = options.since ?? context.clock.now() - DEFAULT_WINDOW_MS;
   const accountId = account === undefined ? undefined : await idOf(account, store);
-  const rows = await listConversations({ since, accountId, label, limit }, store);
+  const found = await listConversations({ since, accountId, label, limit }, store);
+  const rows = found.map((one) => one.json);
   if (json) {
     printJson(context, rows);
     return;

@@ -1,17 +1,18 @@
 // Conversations of a window of time with what each one cost, and one of them by its id.
-import { get, type Account, type Conversation, type Page } from '../../api.ts';
+import { get, type Account, type Conversation, type Page, type Query } from '../../api.ts';
 import * as format from '../../format.ts';
 import { html } from '../../html.ts';
-import { AccountFilter, Select, Text, WINDOWS } from '../../parts/fields.ts';
+import { AccountFilter, Text } from '../../parts/fields.ts';
 import { Await, Empty, useLoaded } from '../../parts/load.ts';
 import { Table, type Column } from '../../parts/table.ts';
 import { State, Time, Unknown } from '../../parts/text.ts';
+import { WindowFields, windowOf } from '../../parts/window.ts';
 import { hrefOf, type ViewProps } from '../../route.ts';
 import { ConversationView } from './conversation.ts';
 import { shortId, STOPS } from './words.ts';
 import type { VNode } from 'preact';
 
-const MOST_ROWS = 200;
+const PAGE_ROWS = '100';
 
 export function ConversationsView(props: ViewProps): VNode {
   const { item } = props.place;
@@ -21,39 +22,39 @@ export function ConversationsView(props: ViewProps): VNode {
 }
 
 function List({ place, change }: ViewProps): VNode {
-  const { since = '24h', account, label } = place.query;
+  const { account, label, cursor } = place.query;
+  const window = windowOf(place.query);
   const found = useLoaded(
     (signal) =>
-      get<Page<Conversation>>('/conversations', { since, account, label, limit: String(MOST_ROWS) }, signal),
-    [since, account, label],
+      get<Page<Conversation>>(
+        '/conversations',
+        { ...window, account, label, cursor, limit: PAGE_ROWS },
+        signal,
+      ),
+    [window, account, label, cursor],
   );
+  const filter = (query: Query, isMore?: boolean): void => change({ ...query, cursor: undefined }, isMore);
   const accounts = useLoaded((signal) => get<Page<Account>>('/accounts', { limit: '1000' }, signal), []);
   const names = accounts.value?.data.map((row) => row.account) ?? (account === undefined ? [] : [account]);
   return html`
     <h1 tabindex="-1">Conversations</h1>
     <div class="filters" role="group" aria-label="Filter">
-      <${Select}
-        label="Window"
-        name="since"
-        value=${since}
-        choices=${WINDOWS}
-        onChange=${(value: string) => change({ since: value })}
-      />
+      <${WindowFields} query=${place.query} onChange=${filter} />
       <${AccountFilter}
         value=${account ?? ''}
         names=${names}
-        onChange=${(value: string) => change({ account: value })}
+        onChange=${(value: string) => filter({ account: value })}
       />
       <${Text}
         label="Label"
         name="label"
         value=${label ?? ''}
-        onChange=${(value: string, isMore: boolean) => change({ label: value }, isMore)}
+        onChange=${(value: string, isMore: boolean) => filter({ label: value }, isMore)}
       />
     </div>
     <${Await} of=${found}>
-      ${({ data }: Page<Conversation>) =>
-        data.length === 0
+      ${({ data, next }: Page<Conversation>) =>
+        data.length === 0 && cursor === undefined
           ? html`<${Empty} title="No conversations in this window.">
               <p>Requests of an agent are one conversation by the id that it sends, or by their beginning.</p>
             <//>`
@@ -64,10 +65,11 @@ function List({ place, change }: ViewProps): VNode {
                 rows=${data}
                 keyOf=${({ id }: Conversation) => id}
               />
-              <p class="quiet-text">
-                Sums are of whole conversations, also of what was before this
-                window.${data.length === MOST_ROWS && ` The last ${format.count(MOST_ROWS)} are shown; a shorter window or a filter shows others.`}
-              </p>
+              <nav class="pages" aria-label="Pages">
+                ${cursor !== undefined && html`<a href=${hrefOf('conversations', { ...place.query, cursor: undefined })}>Latest</a>`}
+                ${next !== null && html`<a href=${hrefOf('conversations', { ...place.query, cursor: next })}>Older</a>`}
+              </nav>
+              <p class="quiet-text">Sums are of whole conversations, also of what was before this window.</p>
             `}
     <//>
   `;
