@@ -109,6 +109,79 @@ describe.skipIf(chrome === undefined)('keys and accounts', { timeout: 120_000 },
     expect(await field.inputValue()).toBe('free');
   });
 
+  it('does not overwrite what another owner changed meanwhile: it says what it is now, who did it, and keeps the choice', async () => {
+    await gateway.newKey({ account: 'edsger', tier: 'free' });
+    const [own, other] = [await open(), await open()];
+    const tier = async (): Promise<string | undefined> => (await gateway.store.findAccount('edsger'))?.tier;
+    const assign = async (page: Page, chosen: string): Promise<void> => {
+      await page.getByLabel('Tier of edsger', { exact: true }).selectOption(chosen);
+      await page.getByRole('button', { name: 'Save the tier of edsger' }).click();
+    };
+    const done = (page: Page, chosen: string) =>
+      page.getByRole('status').filter({ hasText: `edsger has the tier ${chosen} now.` });
+    await own.getByLabel('Tier of edsger', { exact: true }).selectOption('enterprise');
+    await assign(other, 'pro');
+    await done(other, 'pro').waitFor();
+    await own.getByRole('button', { name: 'Save the tier of edsger' }).click();
+    const refusal = own.getByRole('alert');
+    await refusal.waitFor();
+    expect(await refusal.innerText()).toMatch(
+      /^Nothing was done: edsger was changed meanwhile, its tier is pro now, not free \(ses_\w+, 127\.0\.0\.1, .*: assigned tier pro to edsger\)\.$/,
+    );
+    await expectAccessible(own);
+    expect(await tier()).toBe('pro');
+    expect(await own.getByLabel('Tier of edsger', { exact: true }).inputValue()).toBe('enterprise');
+    // With that in sight, the choice is saved.
+    await own.getByRole('button', { name: 'Save the tier of edsger' }).click();
+    await done(own, 'enterprise').waitFor();
+    expect(await refusal.count()).toBe(0);
+    expect(await tier()).toBe('enterprise');
+
+    // Undo overwrites nothing either; what does not matter for the tier may change.
+    await other.getByRole('button', { name: 'Undo' }).click();
+    await other.getByRole('alert').filter({ hasText: 'its tier is enterprise now, not pro' }).waitFor();
+    expect(await tier()).toBe('enterprise');
+    await gateway.newKey({ account: 'edsger' });
+    await own.getByRole('button', { name: 'Undo' }).click();
+    await done(own, 'pro').waitFor();
+    expect(await tier()).toBe('pro');
+  });
+
+  it('removes no account and rotates no key that is not as it was shown', async () => {
+    await gateway.newKey({ account: 'barbara', tier: 'free' });
+    const [own, other] = [await open(), await open()];
+    await choose(own, 'Actions of the account barbara', 'Remove');
+    const dialog = own.getByRole('dialog', { name: 'Remove this account?' });
+    await dialog.getByLabel('Type the name of the account').fill('barbara');
+    await gateway.newKey({ account: 'barbara' });
+    await dialog.getByRole('button', { name: 'Remove' }).click();
+    await dialog.getByRole('alert').filter({ hasText: 'it has 2 keys now, not 1' }).waitFor();
+    expect(await gateway.store.findAccount('barbara')).toBeDefined();
+    await dialog.getByRole('button', { name: 'Cancel' }).click();
+    const row = own
+      .getByRole('table', { name: 'Accounts, the newest first' })
+      .getByRole('row', { name: /barbara/ });
+    await expect.poll(() => row.first().innerText(), { timeout: PATIENCE }).toMatch(/\s2\s/);
+
+    await gateway.store.createKey({
+      ...{ id: 'key_twice', hash: 'cd'.repeat(32), prefix: 'sk-gw-Twice', account: 'barbara', tier: 'free' },
+      ...{ label: 'twice', permissions: ['chat'], models: null, createdAt: Date.now(), expiresAt: null },
+    });
+    for (const page of [own, other]) {
+      await page.reload();
+      await choose(page, 'Actions of the key twice', page === own ? 'Rotate' : 'Revoke');
+    }
+    await other.getByRole('dialog').getByRole('button', { name: 'Revoke' }).click();
+    await other.getByRole('status').filter({ hasText: 'is revoked' }).waitFor();
+    await own.getByRole('dialog').getByRole('button', { name: 'Rotate' }).click();
+    await own
+      .getByRole('alert')
+      .filter({
+        hasText: /the key twice was changed meanwhile, it is revoked now \(ses_\w+, .*: revoked key/,
+      })
+      .waitFor();
+  });
+
   it.each([1280, 320])(
     'wraps the new key at %d pixels, and asks before it is closed without a copy',
     async (width) => {

@@ -120,18 +120,27 @@ export function addressOf(path: string, query: Query): string {
   return API + ofMember + path + (text === '' ? '' : `?${text}`);
 }
 
+/** With the tag that `write` takes. */
+export async function getWithTag<Value>(path: string): Promise<{ value: Value; tag: string }> {
+  const response = await ask(addressOf(path, {}), {});
+  return { value: (await response.json()) as Value, tag: response.headers.get('etag') ?? '*' };
+}
+
 export async function getText(path: string, query: Query): Promise<string> {
   const response = await fetch(addressOf(path, query), { credentials: 'same-origin' });
   if (!response.ok) throw new ApiError(response.status, {});
   return response.text();
 }
 
+/** `tag`: of the item as it must be still; else the answer is a 412. */
 export function write<Value>(
   method: 'POST' | 'PATCH' | 'DELETE',
   path: string,
   body?: object,
+  tag?: string,
 ): Promise<Value> {
-  return send(API + path, { method, ...withBody(body, { 'x-gateway-csrf': csrf }) });
+  const headers = { 'x-gateway-csrf': csrf, ...(tag !== undefined && { 'if-match': tag }) };
+  return send(API + path, { method, ...withBody(body, headers) });
 }
 
 /** Sends a prompt as a key; `onEvent` gets each event of the answer as it comes. Aborting the signal ends the request. */
@@ -154,7 +163,7 @@ export async function tryKey(
   }
 }
 
-function withBody(body: object | undefined, headers: Record<string, string>): RequestInit {
+function withBody(body: object | undefined, headers: Readonly<Record<string, string>>): RequestInit {
   if (body === undefined) return { headers };
   return { headers: { ...headers, 'content-type': 'application/json' }, body: JSON.stringify(body) };
 }

@@ -1,9 +1,11 @@
 // The dialogs of accounts: rename one, remove one.
-import { write, type Account, type RemovedAccount } from '../../api.ts';
+import type { Account, RemovedAccount } from '../../api.ts';
 import * as format from '../../format.ts';
 import { html } from '../../html.ts';
 import { AskDialog, textOf } from '../../parts/dialog.ts';
+import { changeShown } from '../../parts/change.ts';
 import { Text } from '../../parts/fields.ts';
+import { shownAccount } from './state.ts';
 import type { VNode } from 'preact';
 
 interface AccountDialogProps {
@@ -13,11 +15,13 @@ interface AccountDialogProps {
   onClose: () => void;
 }
 
-export function RenameDialog({ of: { account }, done, onClose }: AccountDialogProps): VNode {
+export function RenameDialog({ of, done, onClose }: AccountDialogProps): VNode {
+  const { account } = of;
   async function rename(form: FormData): Promise<void> {
     const renamed = textOf(form, 'account');
     if (renamed !== account) {
-      await write('PATCH', `/accounts/${encodeURIComponent(account)}`, { account: renamed });
+      const shown = shownAccount(of, [], () => 'it is another account now');
+      await changeShown(shown, { method: 'PATCH', body: { account: renamed } });
       done(`The account ${account} has the name ${renamed ?? ''} now.`);
     }
     onClose();
@@ -28,10 +32,12 @@ export function RenameDialog({ of: { account }, done, onClose }: AccountDialogPr
   <//>`;
 }
 
-export function RemoveDialog({ of: { account, keys }, done, onClose }: AccountDialogProps): VNode {
+export function RemoveDialog({ of, done, onClose }: AccountDialogProps): VNode {
+  const { account, keys } = of;
   async function remove(form: FormData): Promise<void> {
     if (textOf(form, 'account') !== account) throw new Error('This is not the name of the account.');
-    const removed = await write<RemovedAccount>('DELETE', `/accounts/${encodeURIComponent(account)}`);
+    const shown = shownAccount(of, ['keys'], (now) => `it has ${counted(now.keys, 'key')} now, not ${keys}`);
+    const removed = await changeShown<RemovedAccount, Account>(shown, { method: 'DELETE' });
     done(`The account ${account} is removed, with ${counted(removed.keys, 'key')}.`);
     onClose();
   }

@@ -1,15 +1,16 @@
 // Accounts with their tiers and keys. A tier is assigned when it is saved, and Undo takes it back; a row unfolds to its keys.
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { get, write, type Account, type Key, type Page, type Tier } from '../../api.ts';
+import { get, type Account, type Key, type Page, type Tier } from '../../api.ts';
 import * as format from '../../format.ts';
 import { html } from '../../html.ts';
+import { changeShown } from '../../parts/change.ts';
 import { Await, Empty, Failure, useLoaded } from '../../parts/load.ts';
 import { Menu } from '../../parts/menu.ts';
 import { Table, type Column } from '../../parts/table.ts';
 import { Time } from '../../parts/text.ts';
 import { hrefOf } from '../../route.ts';
 import { Keys } from './key-table.ts';
-import type { Note, Open } from './state.ts';
+import { shownAccount, type Note, type Open } from './state.ts';
 import type { VNode } from 'preact';
 
 interface AccountsProps {
@@ -39,14 +40,15 @@ export function Accounts({ accounts, isFiltered, tiers, turn, changed, open }: A
           <p>An account comes with its first key: “Create a key”.</p>
         <//>`;
   }
-  const assign = async (account: string, tier: string, before: string): Promise<void> => {
+  const assign = async (shown: Account, tier: string): Promise<void> => {
+    const { account, tier: before } = shown;
+    const of = shownAccount(shown, ['tier'], (now) =>
+      now.tier === before ? 'it is another account now' : `its tier is ${now.tier} now, not ${before}`,
+    );
     try {
-      await write('PATCH', `/accounts/${encodeURIComponent(account)}`, { tier });
+      const now = await changeShown<Account, Account>(of, { method: 'PATCH', body: { tier } });
       setError(undefined);
-      changed({
-        text: `${account} has the tier ${tier} now.`,
-        undo: () => void assign(account, before, tier),
-      });
+      changed({ text: `${account} has the tier ${tier} now.`, undo: () => void assign(now, before) });
     } catch (failure) {
       setError(failure as Error);
       changed({ text: '' });
@@ -56,12 +58,12 @@ export function Accounts({ accounts, isFiltered, tiers, turn, changed, open }: A
     { title: 'Account', cell: ({ account }) => account, isHead: true, isName: true },
     {
       title: 'Tier',
-      cell: ({ account, tier }) =>
+      cell: (row) =>
         html`<${TierField}
-          account=${account}
-          tier=${tier}
+          account=${row.account}
+          tier=${row.tier}
           tiers=${tiers}
-          save=${(chosen: string) => assign(account, chosen, tier)}
+          save=${(chosen: string) => assign(row, chosen)}
         />`,
     },
     { title: 'Keys', cell: ({ keys }) => format.count(keys), isNumber: true },
@@ -97,7 +99,12 @@ function TierField({ account, tier, tiers, save }: TierFieldProps): VNode {
   const [draft, setDraft] = useState(tier);
   const [isSaving, setSaving] = useState(false);
   const field = useRef<HTMLSelectElement>(null);
-  useEffect(() => setDraft(tier), [tier]);
+  const before = useRef(tier);
+  useEffect(() => {
+    // A choice that is not saved stays, also where somebody else assigned another tier meanwhile.
+    setDraft((own) => (own === before.current ? tier : own));
+    before.current = tier;
+  }, [tier]);
   const choose = ({ target }: Event): void => {
     if (target instanceof HTMLSelectElement) setDraft(target.value);
   };

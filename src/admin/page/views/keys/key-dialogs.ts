@@ -13,11 +13,13 @@ import {
 } from '../../api.ts';
 import { html } from '../../html.ts';
 import { AskDialog, Dialog, textOf } from '../../parts/dialog.ts';
+import { changeShown } from '../../parts/change.ts';
 import { Check, Select, Text } from '../../parts/fields.ts';
 import { Code } from '../../parts/text.ts';
 import { hrefOf } from '../../route.ts';
 import { tierTitle } from './accounts.ts';
 import { Expiry, expiryOf, ModelChoice, modelsOf } from './choices.ts';
+import { shownKey } from './state.ts';
 import type { VNode } from 'preact';
 
 interface CreateProps {
@@ -82,7 +84,7 @@ const GRACES = [
 ];
 
 export function RotateDialog({
-  of: { id, prefix, account },
+  of,
   created,
   onClose,
 }: {
@@ -90,11 +92,10 @@ export function RotateDialog({
   created: (key: RotatedKey) => void;
   onClose: () => void;
 }): VNode {
+  const { prefix, account } = of;
   async function rotate(form: FormData): Promise<void> {
-    const grace = Number(textOf(form, 'grace') ?? 0);
-    created(
-      await write<RotatedKey>('POST', `/keys/${encodeURIComponent(id)}/rotate`, { grace_seconds: grace }),
-    );
+    const body = { grace_seconds: Number(textOf(form, 'grace') ?? 0) };
+    created(await changeShown<RotatedKey, Key>(shownKey(of), { method: 'POST', below: '/rotate', body }));
   }
   return html`<${AskDialog} title="Rotate this key?" action="Rotate" run=${rotate} onClose=${onClose}>
     <p>

@@ -54,6 +54,12 @@ export function KeysView({ place, change }: ViewProps): VNode {
     changed({ text: 'The key was created.' });
     change({ find: undefined, state: undefined, account: undefined, cursor: undefined, accounts: undefined });
   };
+  // What a dialog was about may have been changed meanwhile.
+  const close = (): void => {
+    setOpen(undefined);
+    keys.reload();
+    accounts.reload();
+  };
   const create = (): void => setOpen({ dialog: 'create', account: account ?? '' });
 
   return html`
@@ -84,6 +90,7 @@ export function KeysView({ place, change }: ViewProps): VNode {
     <${OpenDialog}
       open=${open}
       setOpen=${setOpen}
+      close=${close}
       created=${created}
       changed=${changed}
       accounts=${accounts.value?.data ?? []}

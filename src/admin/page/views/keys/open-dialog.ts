@@ -1,23 +1,24 @@
 // The dialog that is open: of a key or of an account.
-import { write, type Account, type CreatedKey, type Key, type RotatedKey, type Tier } from '../../api.ts';
+import type { Account, CreatedKey, Key, RotatedKey, Tier } from '../../api.ts';
 import { html } from '../../html.ts';
 import { AskDialog } from '../../parts/dialog.ts';
+import { changeShown } from '../../parts/change.ts';
 import { RemoveDialog, RenameDialog } from './account-dialogs.ts';
-import type { Note, Open } from './state.ts';
+import { shownKey, type Note, type Open } from './state.ts';
 import { CreateDialog, CreatedDialog, RotateDialog } from './key-dialogs.ts';
 import type { VNode } from 'preact';
 
 interface DialogProps {
   open: Open | undefined;
-  setOpen: (open: Open | undefined) => void;
+  setOpen: (open: Open) => void;
+  close: () => void;
   created: () => void;
   changed: (note: Note) => void;
   accounts: readonly Account[];
   tiers: readonly Tier[];
 }
 
-export function OpenDialog({ open, setOpen, created, changed, accounts, tiers }: DialogProps): VNode {
-  const close = (): void => setOpen(undefined);
+export function OpenDialog({ open, setOpen, close, created, changed, accounts, tiers }: DialogProps): VNode {
   const done = (text: string): void => changed({ text });
   const made = (key: CreatedKey | RotatedKey): void => {
     created();
@@ -54,9 +55,10 @@ interface RevokeProps {
   onClose: () => void;
 }
 
-function RevokeDialog({ of: { id, name, prefix, account }, done, onClose }: RevokeProps): VNode {
+function RevokeDialog({ of, done, onClose }: RevokeProps): VNode {
+  const { name, prefix, account } = of;
   const revoke = async (): Promise<void> => {
-    await write('DELETE', `/keys/${encodeURIComponent(id)}`);
+    await changeShown(shownKey(of), { method: 'DELETE' });
     done(`The key ${name ?? prefix} is revoked.`);
     onClose();
   };
