@@ -144,6 +144,33 @@ describe.skipIf(chrome === undefined)('the page', { timeout: 120_000 }, () => {
     expect(rows.map(({ action }) => action)).toEqual(['revokeGrant', 'raiseLimits']);
   });
 
+  it('filters limits while a part of a name is typed, and shows a grant that the tier limits no more', async () => {
+    const { running } = await place({
+      tiers: { team: { requests: '100/hour' }, free: { requests: '5/hour' } },
+    });
+    for (const account of ['Ada Lovelace', 'adam', 'grace']) await running.newKey({ account, tier: 'free' });
+    const ada = await running.store.findAccount('Ada Lovelace');
+    const until = Date.now() + 3_600_000;
+    const grant = { id: 'grant_old', accountId: ada?.id ?? 0, kind: 'tokens' as const, amount: 5000, until };
+    await running.store.addGrants([{ ...grant, createdAt: Date.now(), revokedAt: null }]);
+    const page = await open(running);
+    await go(page, 'limits');
+    const rows = page.getByRole('table', { name: 'Limits of accounts' }).locator('tbody tr');
+    await expect.poll(() => rows.count()).toBe(5);
+    const answers: number[] = [];
+    page.on('response', (response) => answers.push(response.status()));
+    await page.getByLabel('Account', { exact: true }).pressSequentially('ADA', { delay: 200 });
+    await expect.poll(() => rows.count()).toBe(3);
+    expect(answers.filter((status) => status !== 200)).toEqual([]);
+    const free = rows.filter({ hasText: 'no limit of tokens' });
+    expect(await free.innerText()).toMatch(/\+5,000 tokens until/);
+    await free.getByRole('button', { name: /^Revoke/ }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Revoke' }).click();
+    await expect.poll(() => rows.count()).toBe(2);
+    await page.getByLabel('Account', { exact: true }).fill('nobody');
+    await page.getByText('No account has this in its name.').waitFor();
+  });
+
   it('shows a conversation as a tree, and lets it go on after a brake', async () => {
     const { upstream, running } = await place({ tiers: { team: { requests: '100/hour' } } });
     upstream.playAlways({ body: answer(8) });

@@ -46,7 +46,8 @@ const order = z
   .enum(LIST_ORDERS)
   .default('oldest')
   .meta({ description: 'By the time of their creation (default: oldest, the oldest first)' });
-const q = z
+/** A text to find; only space is none. */
+export const q = z
   .string()
   .max(256)
   .regex(/^\P{Cc}*$/u, 'has control characters')

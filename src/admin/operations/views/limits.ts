@@ -15,7 +15,7 @@ import { nanosOf } from '../../../tier.ts';
 import { operation, type Operation } from '../../operation.ts';
 import { Problem } from '../../reply.ts';
 import { anyName, page, PAGE } from '../../schemas.ts';
-import { unknownAccount } from '../accounts.ts';
+import { q, unknownAccount } from '../accounts.ts';
 import type { Order } from './cursor.ts';
 import { count, pageOf } from '../paging.ts';
 import { AccountLimits, NewGrant, NewGrants, RevokedGrant } from './schemas.ts';
@@ -50,6 +50,7 @@ export const limitOperations: readonly Operation[] = [
     query: z.strictObject({
       ...PAGE,
       account: anyName.optional(),
+      q: q.meta({ description: 'A part of the name' }),
       order: z
         .enum(['oldest', 'fullest'])
         .default('oldest')
@@ -58,10 +59,10 @@ export const limitOperations: readonly Operation[] = [
     reply: page(AccountLimits),
     problems: [404],
     async run({ query }, { store, current, clock }) {
-      const { account: name, order } = query;
+      const { account: name, order, q: find } = query;
       const one = name === undefined ? undefined : await store.findAccount(name);
       if (name !== undefined && one === undefined) throw unknownAccount();
-      const accounts = one === undefined ? await store.listAccounts() : [one];
+      const accounts = one === undefined ? await store.listAccounts({ find }) : [one];
       const all = await readLimits(accounts, current.config.tiers, store, clock.now());
       const { items, next } =
         order === 'fullest'

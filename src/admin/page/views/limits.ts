@@ -23,7 +23,7 @@ type Doing = { raise: AccountLimits } | { revoke: Grant; account: string } | und
 export function LimitsView({ place, change }: ViewProps): VNode {
   const { account, order = 'fullest', cursor } = place.query;
   const limits = useLoaded(
-    (signal) => get<Page<AccountLimits>>('/limits', { account, order, cursor, limit: PAGE_ROWS }, signal),
+    (signal) => get<Page<AccountLimits>>('/limits', { q: account, order, cursor, limit: PAGE_ROWS }, signal),
     [account, order, cursor],
   );
   const [doing, setDoing] = useState<Doing>();
@@ -56,15 +56,13 @@ export function LimitsView({ place, change }: ViewProps): VNode {
     <${Await} of=${limits}>
       ${({ data, next }: Page<AccountLimits>) =>
         data.length === 0
-          ? html`<${Empty} title="There are no accounts yet.">
-              <p><a href=${hrefOf('keys')}>Create a key</a>: its account comes with it.</p>
-            <//>`
+          ? html`<${None} isFiltered=${account !== undefined || cursor !== undefined} />`
           : html`
               <${Table}
                 caption="Limits of accounts"
                 columns=${columnsOf(setDoing)}
                 rows=${data.flatMap(rowsOf)}
-                keyOf=${({ of, limit }: Row) => `${of.account} ${limit?.kind ?? ''} ${limit?.per ?? ''}`}
+                keyOf=${({ of, kind, limit }: Row) => `${of.account} ${kind ?? ''} ${limit?.per ?? ''}`}
                 rowClass=${({ isFirst }: Row) => (isFirst ? undefined : 'goes-on')}
                 asCards
               />
@@ -88,18 +86,31 @@ export function LimitsView({ place, change }: ViewProps): VNode {
   `;
 }
 
+function None({ isFiltered }: { isFiltered: boolean }): VNode {
+  if (isFiltered) return html`<p>No account has this in its name.</p>`;
+  return html`<${Empty} title="There are no accounts yet.">
+    <p><a href=${hrefOf('keys')}>Create a key</a>: its account comes with it.</p>
+  <//>`;
+}
+
 type LimitRow = AccountLimits['limits'][number];
 
 interface Row {
   of: AccountLimits;
   /** undefined: nothing limits the account. */
+  kind: LimitRow['kind'] | undefined;
+  /** undefined: the tier does not limit this kind, of which the account has a grant. */
   limit: LimitRow | undefined;
   isFirst: boolean;
 }
 
 function rowsOf(of: AccountLimits): Row[] {
-  if (of.limits.length === 0) return [{ of, limit: undefined, isFirst: true }];
-  return of.limits.map((limit, at) => ({ of, limit, isFirst: at === 0 }));
+  const limited = of.limits.map((limit) => ({ kind: limit.kind, limit }));
+  const granted = new Set(of.grants.map(({ kind }) => kind));
+  const free = [...granted].filter((kind) => limited.every((row) => row.kind !== kind));
+  const rows = [...limited, ...free.map((kind) => ({ kind, limit: undefined }))];
+  const shown = rows.length === 0 ? [{ kind: undefined, limit: undefined }] : rows;
+  return shown.map((row, at) => ({ of, ...row, isFirst: at === 0 }));
 }
 
 const amount = (of: (limit: LimitRow) => number) => ({
@@ -118,9 +129,9 @@ function columnsOf(act: (doing: Doing) => void): readonly Column<Row>[] {
     { title: 'Tier', cell: ({ of: { tier } }) => tier, isName: true },
     {
       title: 'Limit',
-      cell: ({ limit }) =>
+      cell: ({ kind, limit }) =>
         limit === undefined
-          ? 'no limit'
+          ? `no limit${kind === undefined ? '' : ` of ${kind}`}`
           : html`<span class="nowrap"
                 >${`${amountText(limit.kind, limit.limit + limit.granted)} ${PER[limit.per]}`}</span
               >${limit.count === 'fresh' && ', without cache reads'}`,
@@ -142,10 +153,10 @@ function columnsOf(act: (doing: Doing) => void): readonly Column<Row>[] {
     },
     {
       title: 'Grants',
-      cell: ({ of, limit }) =>
+      cell: ({ of, kind: own }) =>
         html`<span class="grants"
           >${of.grants
-            .filter(({ kind }) => kind === limit?.kind)
+            .filter(({ kind }) => kind === own)
             .map(
               (grant) =>
                 html`<span
