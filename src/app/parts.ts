@@ -23,7 +23,8 @@ import type { Ids } from '../ids.ts';
 import type { Discovery } from './discovery.ts';
 import { startingProvider } from '../providers/authorizer.ts';
 import { createProviderClient, type ProviderClient } from '../providers/client.ts';
-import { SIM_MODELS, startSim } from '../sim/sim.ts';
+import { SIM_MODELS } from '../canonical/sim-models.ts';
+import { startSim } from '../sim/sim.ts';
 import type { Environment } from '../environment.ts';
 
 export type AdminOptions = Parameters<typeof createAdminDoor>[0];

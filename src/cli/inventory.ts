@@ -12,7 +12,7 @@ import { readProxies, usesProxy } from '../providers/network/proxy.ts';
 import type { RoutingQuery } from '../routing/resolve.ts';
 import type { ModelEntry } from '../routing/catalog.ts';
 import { createRouting, type Routing } from '../routing/routing.ts';
-import { SIM_MODELS } from '../sim/behaviours.ts';
+import { SIM_MODELS } from '../canonical/sim-models.ts';
 import { call } from '../control/client.ts';
 import { lessonChanges, type Lesson } from '../routing/state/lessons.ts';
 import type { Context } from './context.ts';

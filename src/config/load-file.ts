@@ -19,6 +19,7 @@ import { readSource, type Source } from './load-source.ts';
 import type { Environment } from '../environment.ts';
 import { bareVariables, interpolate, type Interpolated } from './variables/variables.ts';
 import { suggest } from './did-you-mean.ts';
+import { SIM_MODELS } from '../canonical/sim-models.ts';
 import { readObjectFile } from './variables/secret-files.ts';
 import { resolveTape } from './provider/tape.ts';
 import { resolveProvider, SIM } from './providers.ts';
@@ -360,13 +361,11 @@ function targetFault(
 ): string | undefined {
   if (leftOut.has(name)) return undefined;
   const provider = providers.find((candidate) => candidate.name === name);
-  if (provider === undefined) {
-    if (name === SIM) return undefined;
+  if (provider === undefined && name !== SIM) {
     const names = [...providers.map((candidate) => candidate.name), ...leftOut];
     return `names an unknown provider (${name}); ${suggest(name, names)}`;
   }
-  if (provider.models === null) return undefined;
-  const ids = provider.models.map(({ id }) => id);
-  if (ids.includes(model)) return undefined;
+  const ids = provider?.models?.map(({ id }) => id) ?? (name === SIM ? SIM_MODELS : undefined);
+  if (ids === undefined || ids.includes(model)) return undefined;
   return `names a model that ${name} does not list (${model}); ${suggest(model, ids)}`;
 }

@@ -2,7 +2,7 @@
 // may use, with what some target of each can do. Built once for a configuration and the discovered models; look-ups are maps.
 import type { Needs } from '../canonical/traits.ts';
 import { PROTOCOL_NAMES, type ProtocolName } from '../canonical/request.ts';
-import { STAND_IN } from '../canonical/stand-in.ts';
+import { STAND_IN } from '../canonical/sim-models.ts';
 import type {
   Config,
   ProviderConfig,

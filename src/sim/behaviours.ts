@@ -1,5 +1,5 @@
 // The models of the simulated provider and how each of them replies.
-import { STAND_IN } from '../canonical/stand-in.ts';
+import { SIM_MODELS, STAND_IN, type SimModel } from '../canonical/sim-models.ts';
 import { GatewayError } from '../errors.ts';
 
 export type Behaviour =
@@ -16,28 +16,23 @@ export type Behaviour =
 
 const WORDS = 'one two three four five six seven eight nine ten';
 
-const BEHAVIOURS: ReadonlyMap<string, Behaviour> = new Map<string, Behaviour>([
-  ['echo', { kind: 'echo' }],
-  ['slow', { kind: 'recite', words: WORDS, pauseMs: 200 }],
-  ['error-500', { kind: 'fail', error: new GatewayError('internal', 'this model always fails') }],
-  [
-    'error-429',
-    {
-      kind: 'fail',
-      error: new GatewayError('rate_limited', 'this model is always rate limited', { retryAfter: 2 }),
-    },
-  ],
-  ['timeout', { kind: 'silent' }],
-  ['cut', { kind: 'cut', words: WORDS, deltas: 3 }],
-]);
+const BY_MODEL: Readonly<Record<SimModel | typeof STAND_IN, Behaviour>> = {
+  echo: { kind: 'echo' },
+  slow: { kind: 'recite', words: WORDS, pauseMs: 200 },
+  'error-500': { kind: 'fail', error: new GatewayError('internal', 'this model always fails') },
+  'error-429': {
+    kind: 'fail',
+    error: new GatewayError('rate_limited', 'this model is always rate limited', { retryAfter: 2 }),
+  },
+  timeout: { kind: 'silent' },
+  cut: { kind: 'cut', words: WORDS, deltas: 3 },
+  [STAND_IN]: { kind: 'stand-in' },
+};
 
-const STANDING_IN: Behaviour = { kind: 'stand-in' };
-
-/** The models that clients can ask for. */
-export const SIM_MODELS: readonly string[] = [...BEHAVIOURS.keys()];
+const BEHAVIOURS: ReadonlyMap<string, Behaviour> = new Map(Object.entries(BY_MODEL));
 
 export function behaviourOf(model: string): Behaviour {
-  const behaviour = model === STAND_IN ? STANDING_IN : BEHAVIOURS.get(model);
+  const behaviour = BEHAVIOURS.get(model);
   if (behaviour === undefined) throw unknownModel(model);
   return behaviour;
 }

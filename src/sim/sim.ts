@@ -15,12 +15,11 @@ import type { Logger } from '../log.ts';
 import { servedPath, type Generation, type TokenCount } from '../protocols/interface/endpoint.ts';
 import type { Protocol } from '../protocols/interface/protocol.ts';
 import { allProtocols, protocolOfClient } from '../protocols/registry.ts';
-import { behaviourOf, SIM_MODELS, unknownModel } from './behaviours.ts';
+import { SIM_MODELS } from '../canonical/sim-models.ts';
+import { behaviourOf, unknownModel } from './behaviours.ts';
 import { inputTokens } from './model.ts';
 import { respond } from './respond.ts';
 import type { Exchange } from './respond.ts';
-
-export { SIM_MODELS };
 
 interface SimOptions {
   clock?: Clock;

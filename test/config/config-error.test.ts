@@ -204,6 +204,14 @@ const FAULTS: Record<string, [text: string, ...lines: string[]]> = {
     'providers:\n  sim:\n    models: [echo]\nroutes:\n  a:\n    strategy: fastest\n    targets:\n      - sim/ecko\n',
     'gateway.yaml:8 routes.a.targets[0]: names a model that sim does not list (ecko); did you mean echo?',
   ],
+  'a route to a model that the simulated provider does not have': [
+    `${SIM}routes:\n  a: [sim/ecko]\n`,
+    'gateway.yaml:4 routes.a[0]: names a model that sim does not list (ecko); did you mean echo?',
+  ],
+  'a route to such a model without the provider sim': [
+    'providers:\n  ollama:\nroutes:\n  a: [ollama/x, sim/ecko]\n',
+    'gateway.yaml:4 routes.a[1]: names a model that sim does not list (ecko); did you mean echo?',
+  ],
   'a strategy': [
     `${SIM}routes:\n  a: { strategy: random, targets: [sim/echo] }\n`,
     'gateway.yaml:4 routes.a.strategy: is not a known choice; write priority or fastest or balanced',

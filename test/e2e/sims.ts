@@ -1,6 +1,7 @@
 // A gateway before the simulated model in three ways: spoken to in the client's protocol, or in one of them alone.
 import { createIds } from '../../src/ids.ts';
-import { SIM_MODELS, startSim } from '../../src/sim/sim.ts';
+import { SIM_MODELS } from '../../src/canonical/sim-models.ts';
+import { startSim } from '../../src/sim/sim.ts';
 import { startGateway } from '../helpers/gateway.ts';
 import type { TestGateway } from '../helpers/gateway.ts';
 

@@ -5,7 +5,8 @@ import { connect } from 'node:net';
 import { describe, expect, it, onTestFinished, test } from 'vitest';
 import type { Clock } from '../../src/clock.ts';
 import { createIds } from '../../src/ids.ts';
-import { SIM_MODELS, startSim } from '../../src/sim/sim.ts';
+import { SIM_MODELS } from '../../src/canonical/sim-models.ts';
+import { startSim } from '../../src/sim/sim.ts';
 import type { Sim } from '../../src/sim/sim.ts';
 import { manualClock } from '../helpers/clock.ts';
 

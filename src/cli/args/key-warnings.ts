@@ -1,7 +1,7 @@
 // Warnings of `keys create`: a new account whose name looks like another one, and entries of --models that admit no target.
 import type { Config } from '../../config/config.ts';
 import { didYouMean } from '../../config/did-you-mean.ts';
-import { SIM_MODELS } from '../../sim/behaviours.ts';
+import { SIM_MODELS } from '../../canonical/sim-models.ts';
 
 /** Lower-case letters of other alphabets, digits and marks, and the Latin letter that they look like. */
 const LOOKALIKES: Readonly<Record<string, string>> = {

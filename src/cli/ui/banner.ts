@@ -1,7 +1,7 @@
 // The output of `serve` on stdout once it listens: base URLs, providers and models, the database, and how to get a key.
 import type { Served } from '../../app/parts.ts';
 import type { Config, ProviderConfig } from '../../config/config.ts';
-import { SIM_MODELS } from '../../sim/behaviours.ts';
+import { SIM_MODELS } from '../../canonical/sim-models.ts';
 import type { KeyStore, Store } from '../../store/store.ts';
 import { LOCAL_ACCOUNT, version, type Context } from '../context.ts';
 import { clean, createStyle, printLines, shellWord, widthOf, type Style } from './style.ts';
