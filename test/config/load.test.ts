@@ -215,13 +215,13 @@ routes:
 describe('routes', () => {
   it('may be called like a model, hold slashes, and name sim without listing it', () => {
     const config = load(
-      'providers:\n  ollama: { models: ["qwen3:0.6b"] }\nroutes:\n  "qwen3:0.6b": [sim/echo]\n  a/b: { strategy: fastest, targets: ["ollama/qwen3:0.6b", sim/x, sim/x] }\n',
+      'providers:\n  ollama: { models: ["qwen3:0.6b"] }\nroutes:\n  "qwen3:0.6b": [sim/echo]\n  a/b: { strategy: fastest, targets: ["ollama/qwen3:0.6b", sim/slow, sim/slow] }\n',
     );
     expect(config.routes.get('a/b')).toEqual({
       strategy: 'fastest',
       targets: [
         { provider: 'ollama', model: 'qwen3:0.6b' },
-        { provider: 'sim', model: 'x' },
+        { provider: 'sim', model: 'slow' },
       ],
     });
     expect(config.routes.has('qwen3:0.6b')).toBe(true);
