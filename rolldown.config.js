@@ -59,7 +59,7 @@ const SERVING =
   /\/src\/(?:accounts|canonical|conversations|gateway|observe|protocols|providers|routing|server|sim)\/(?!websocket\/(?!upgrade|open-sessions))|\/src\/(?:admin\/door|cancellation|descriptors|ids|write-batch)\.ts$|\/undici\/|node:http2$/;
 /** Commands that do not serve read these. */
 const SHARED =
-  /\/src\/(?:canonical\/(?:request|stand-in)|accounts\/(?:access|admin|conversation-report|json|limits-json|limits-report|request-json|terms|usage-report)|sim\/behaviours)\.ts$/;
+  /\/src\/(?:canonical\/(?:request|sim-models)|accounts\/(?:access|admin|conversation-report|json|limits-json|limits-report|request-json|terms|usage-report)|sim\/behaviours)\.ts$/;
 /** What answers requests is one script, because V8 reads an export of another script through a getter. */
 const serving = (id) =>
   SERVING.test(id) && !SHARED.test(id) && !id.endsWith('?copy') && !id.endsWith('direct-client.ts');
