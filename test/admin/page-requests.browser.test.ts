@@ -209,6 +209,31 @@ describe.skipIf(chrome === undefined)('requests in the page', { timeout: 120_000
     await page.getByRole('checkbox', { name: 'Live' }).uncheck();
   });
 
+  it('is not live in a window that has ended, says why, and counts nothing as newer there', async () => {
+    const ended = new Date(NOW - 60_000).toISOString();
+    for (const window of [`since=7d&until=${ended}`, 'since=last-month', 'since=7d&until=1h']) {
+      await open(`requests?${window}&live=true`);
+      const live = page.getByRole('checkbox', { name: 'Live' });
+      expect([window, await live.isDisabled(), await live.isChecked()]).toEqual([window, true, false]);
+      await page.getByText('this window has ended').waitFor();
+      const before = await page.locator('tbody tr').count();
+      await page.evaluate(`new Promise((open) => {
+        const events = new EventSource('/admin/api/v1/events');
+        events.addEventListener('now', open);
+        window.told = new Promise((done) => events.addEventListener('requests', () => {
+          events.close();
+          requestAnimationFrame(() => requestAnimationFrame(done));
+        }));
+      })`);
+      await ask({ url: gateway.url, key: gateway.key }, {});
+      await page.evaluate('window.told');
+      expect(await page.getByRole('button', { name: /newer/ }).count()).toBe(0);
+      expect(await page.locator('tbody tr').count()).toBe(before);
+    }
+    await open(`requests?since=7d&until=${new Date(NOW + 3_600_000).toISOString()}`);
+    await page.getByRole('checkbox', { name: 'Live' }).check();
+  });
+
   it('draws the time of a request with its steps beside it, and what was changed, learnt and missed', async () => {
     await open(`requests/${rows.get('failed over')}`);
     const steps = await page.locator('.line-of-time > span').all();

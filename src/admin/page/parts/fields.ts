@@ -147,10 +147,13 @@ export function Check({
   name,
   value,
   checked,
+  unusable,
   onChange,
 }: Omit<FieldProps, 'hint'> & {
   value?: string;
   checked: boolean;
+  /** Why it can't be checked. */
+  unusable?: string | undefined;
   onChange?: (checked: boolean) => void;
 }): VNode {
   const change = (event: Event): void => {
@@ -158,8 +161,17 @@ export function Check({
   };
   const props = onChange === undefined ? { defaultChecked: checked } : { checked };
   return html`<label class="check">
-    <input type="checkbox" name=${name} value=${value} ...${props} onChange=${change} />
-    <span>${label}</span>
+    <input
+      type="checkbox"
+      name=${name}
+      value=${value}
+      disabled=${unusable !== undefined}
+      aria-describedby=${hintOf(name, unusable)}
+      ...${props}
+      onChange=${change}
+    />
+    <span>${label}</span
+    >${unusable !== undefined && html`<small id=${hintOf(name, unusable)}>${unusable}</small>`}
   </label>`;
 }
 

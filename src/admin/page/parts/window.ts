@@ -23,6 +23,13 @@ export function windowOf({ since = '24h', until }: Query, now = new Date()): Que
   return { since, until };
 }
 
+/** Whether nothing new comes into it. */
+export function hasEnded(query: Query, now = Date.now()): boolean {
+  const { until } = windowOf(query);
+  // A duration, too, is before now.
+  return until !== undefined && !(Date.parse(until) > now);
+}
+
 interface WindowProps {
   query: Query;
   onChange: (query: Query) => void;

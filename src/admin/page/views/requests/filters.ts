@@ -2,10 +2,18 @@
 import { useEffect, useState } from 'preact/hooks';
 import { ENDPOINT_NAMES } from '../../../../canonical/request.ts';
 import { errorWords, RECORDED_ERRORS } from '../../../../error-words.ts';
-import { get, type Account, type Model, type Page, type Query, type RequestJson } from '../../api.ts';
+import {
+  get,
+  isMember,
+  type Account,
+  type Model,
+  type Page,
+  type Query,
+  type RequestJson,
+} from '../../api.ts';
 import { html } from '../../html.ts';
 import { AccountFilter, Check, Select, Text, type Choice } from '../../parts/fields.ts';
-import { WindowFields } from '../../parts/window.ts';
+import { hasEnded, WindowFields } from '../../parts/window.ts';
 import { useLoaded } from '../../parts/load.ts';
 import type { ViewProps } from '../../route.ts';
 import type { VNode } from 'preact';
@@ -22,6 +30,10 @@ export function filtersOf(query: Filters): Query {
   const given = Object.entries(query).filter(([name, value]) => NAMES.has(name) && value !== undefined);
   return Object.fromEntries<string | undefined>(given);
 }
+
+/** Whether new requests show themselves: the first page of a window that goes on. A member has no live events. */
+export const isTail = (query: Filters): boolean =>
+  query['live'] === 'true' && query['cursor'] === undefined && !hasEnded(query) && !isMember();
 
 /** As the API filters. Refusals of nobody are in no list. */
 export function fits(request: RequestJson, filters: Filters): boolean {
@@ -87,12 +99,16 @@ export function RequestFilters({ place, change }: ViewProps): VNode {
         checked=${errors === 'true'}
         onChange=${(checked: boolean) => filter({ errors: checked ? 'true' : undefined })}
       />
-      <${Check}
-        label="Live"
-        name="live"
-        checked=${place.query['live'] === 'true'}
-        onChange=${(checked: boolean) => filter({ live: checked ? 'true' : undefined })}
-      />
+      ${
+        !isMember() &&
+        html`<${Check}
+          label="Live"
+          name="live"
+          checked=${isTail(place.query)}
+          unusable=${hasEnded(place.query) ? 'this window has ended' : undefined}
+          onChange=${(checked: boolean) => filter({ live: checked ? 'true' : undefined })}
+        />`
+      }
     </div>
     <${More} place=${place} models=${models.value?.data ?? []} filter=${filter} />
   `;

@@ -8,9 +8,9 @@ import { Await, Empty, useLoaded } from '../../parts/load.ts';
 import { Outcome, toneOf } from './outcome.ts';
 import { Table, type Column } from '../../parts/table.ts';
 import { Time, Unknown } from '../../parts/text.ts';
-import { windowOf } from '../../parts/window.ts';
+import { hasEnded, windowOf } from '../../parts/window.ts';
 import { hrefOf, type ViewProps } from '../../route.ts';
-import { fits, filtersOf, RequestFilters } from './filters.ts';
+import { fits, filtersOf, isTail, RequestFilters } from './filters.ts';
 import { RequestView } from './one.ts';
 import type { VNode } from 'preact';
 
@@ -24,7 +24,7 @@ export function RequestsView(props: ViewProps): VNode {
 }
 
 function List({ place, change }: ViewProps): VNode {
-  const { since = '24h', cursor, live } = place.query;
+  const { since = '24h', cursor } = place.query;
   const window = windowOf(place.query);
   const filters = filtersOf(place.query);
   const isFirst = cursor === undefined;
@@ -34,8 +34,9 @@ function List({ place, change }: ViewProps): VNode {
     [window, filters, cursor],
   );
   const isFiltered = Object.keys(filters).length > 0;
-  const fresh = useNewRequests(filters, requests.value);
-  const isLive = live === 'true' && isFirst;
+  const found = useNewRequests(filters, requests.value);
+  const fresh = hasEnded(place.query) ? NOTHING_NEW : found;
+  const isLive = isTail(place.query);
   const show = (): void => {
     if (isFirst) requests.reload();
     else change({ cursor: undefined });
