@@ -274,6 +274,7 @@ export const SearchResults = z.object({
       kind: z.enum(['request', 'conversation', 'account', 'model']),
       name: z.string().meta({ description: 'An ID, or a name' }),
       account: z.string().nullable().meta({ description: 'Of a request or a conversation' }),
+      times: z.int().optional().meta({ description: 'The ID may be of one of so many like refusals' }),
     }),
   ),
 });

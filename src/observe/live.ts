@@ -67,7 +67,7 @@ export interface Live extends Required<Observer> {
   /** To be called every second. */
   sample(): void;
   moment(): Moment;
-  /** A request that is under way, by its whole ID. */
+  /** A request that is under way, or one of the last that were refused, by its whole ID. */
   find(id: string): FoundRequest | undefined;
   recent(): { refused: RequestJson[]; under_way: string[] };
   /** Calls `send` with a frame now and every half second. The returned function ends that. */
@@ -168,7 +168,7 @@ export function createLive({ health, clock }: { health: Health; clock: Clock }):
     },
     sample: () => samples.take(underWay.list()),
     moment: () => ({ samples: samples.list(), in_flight: inFlightOf(health) }),
-    find: (id) => foundRequest(underWay.find(id), clock, rates),
+    find: (id) => foundRequest(underWay.find(id), clock, rates) ?? refusalOf(id, refusals),
     recorded(row, { key, identity }) {
       lastRequests.push(finishedPart(row, key, identity));
       for (const ended of followed) ended.push({ row, account: key.account });
@@ -211,6 +211,11 @@ export function createLive({ health, clock }: { health: Health; clock: Clock }):
       };
     },
   };
+}
+
+function refusalOf(id: string, refusals: Ring<RefusedRequest>): FoundRequest | undefined {
+  const request = refusals.after(0).find(({ requestId }) => requestId === id);
+  return request && { accountId: request.asked?.accountId, request: refusedJson(request) };
 }
 
 function inFlightOf(health: Health): Moment['in_flight'] {

@@ -37,9 +37,10 @@ export interface RequestUnderWay extends Omit<
   tokens_per_second: number | null;
 }
 
-/** A request whose row may not be in the database yet, and whose it is: its account may have been renamed. */
+/** A request whose row may not be in the database yet, or never is, and whose it is: its account may have been renamed. */
 export interface FoundRequest {
-  accountId: number;
+  /** undefined: nobody's. */
+  accountId: number | undefined;
   request: RequestUnderWay | RequestJson;
 }
 

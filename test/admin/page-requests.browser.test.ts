@@ -289,8 +289,10 @@ describe.skipIf(chrome === undefined)('requests in the page', { timeout: 120_000
   it('finds a request, a conversation, an account and a model from every view, by keyboard alone', async () => {
     await open('now');
     const field = page.getByRole('combobox', { name: 'Search' });
+    const refused = (await gateway.store.listRefusals({ limit: 9 })).find(({ times }) => times === 4);
     for (const [text, kind, place] of [
       [rows.get('upstream') ?? '', 'Request', `#/requests/${rows.get('upstream')}`],
+      [refused?.requestId ?? '', 'Request', `#/requests/${refused?.requestId}`],
       [TALK.slice(5, 13), 'Conversation', `#/conversations/${TALK}`],
       ['ad', 'Account', '#/requests?since=30d&account=ada'],
       ['sim/ec', 'Model', '#/requests?since=30d&model=sim%2Fecho'],
@@ -303,6 +305,7 @@ describe.skipIf(chrome === undefined)('requests in the page', { timeout: 120_000
       await page.getByRole('option').filter({ hasText: kind }).first().waitFor();
       await page.keyboard.press('Enter');
       await expect.poll(() => new URL(page.url()).hash).toBe(place);
+      if (text === refused?.requestId) await page.getByText('4 times in a minute').waitFor();
     }
     await field.fill('nothing like this');
     await page.getByText('Nothing found').waitFor();

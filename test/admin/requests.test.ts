@@ -154,3 +154,31 @@ it('searches by the beginning of an id and a part of a name, and looks at few ro
   expect(searches).toBe(0);
   expect((await call(running, '/search?q=', { token })).status).toBe(400);
 });
+
+it('finds a refused request by any ID of those that share its row, and the last ones each by its own', async () => {
+  const { running, token } = await started({ tiers: { tiny: 1 } });
+  const small = { url: running.url, key: await running.newKey({ account: 'ada', tier: 'tiny' }) };
+  expect((await ask(small, {})).status).toBe(200);
+  const ids: string[] = [];
+  for (let turn = 0; turn < 3; turn += 1) ids.push((await ask(small, {})).headers.get('x-request-id') ?? '');
+  const nobody = (await ask({ url: running.url, key: 'sk-gw-nobody' }, {})).headers.get('x-request-id') ?? '';
+  const sums = async () => (await running.store.listRefusals({ limit: 9 })).map(({ times }) => times);
+  await expect.poll(async () => (await sums()).reduce((sum, times) => sum + times, 0)).toBe(3);
+  const read = async (id: string) => (await call(running, `/requests/${id}`, { token })).json;
+  for (const id of ids)
+    expect(await read(id)).toMatchObject({ id, refused: true, status: 429, account: 'ada' });
+  expect(await read(nobody)).toMatchObject({ id: nobody, refused: true, status: 401, account: null });
+  const search = async (q: string) => (await call(running, `/search?q=${q}`, { token })).json.data;
+  for (const id of ids) expect(await search(id)).toEqual([{ kind: 'request', name: id, account: 'ada' }]);
+
+  // As of a gateway that was started again: an ID that only the sum can stand for.
+  const [sum] = (await running.store.listRefusals({ limit: 9 })).filter(({ times }) => times > 1);
+  const at = (sum?.at ?? 0) - ((sum?.at ?? 0) % 60_000) + 59_000;
+  const lost = createRequestIds(createIds(), () => at)();
+  expect(await search(lost)).toContainEqual({
+    ...{ kind: 'request', name: sum?.requestId, account: 'ada', times: sum?.times },
+  });
+  const { status, text } = await call(running, `/requests/${lost}`, { token });
+  expect([status, text]).toEqual([404, expect.stringContaining('with the ID of the first')]);
+  expect(await search(createRequestIds(createIds(), () => at - 120_000)())).toEqual([]);
+});

@@ -19,7 +19,7 @@ export interface LiveFeed {
   follow(send: (news: News) => void, most: number): () => void;
   /** What all requests of the gateway come to now. */
   moment(): Moment | Promise<Moment>;
-  /** A request that the database may not have yet: under way, or ended a moment ago. */
+  /** A request that the database may not have yet, or never has: under way, ended a moment ago, or one of the last that were refused. */
   find(id: string): FoundRequest | undefined | Promise<FoundRequest | undefined>;
 }
 

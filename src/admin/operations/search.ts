@@ -1,6 +1,6 @@
 // The operation for the search field of the page: what a text may name, from the beginning of its id or a part of its name.
 import { z } from 'zod';
-import { findAnyRequests } from '../../accounts/request-json.ts';
+import { findAnyRequests, type RequestJson } from '../../accounts/request-json.ts';
 import { HOUR_MS } from '../../clock.ts';
 import { readConversationId } from '../../conversations/names.ts';
 import { readRequestId } from '../../ids.ts';
@@ -15,11 +15,17 @@ const LEAST_OF_CONVERSATION = 5;
 /** Clocks of several machines differ. */
 const SLACK_MS = 10 * 60_000;
 const LONGEST_REQUEST_MS = 24 * HOUR_MS;
+const MINUTE_MS = 60_000;
+/** Rows of refusals of a minute. */
+const MOST_REFUSED = 500;
+/** From the arrival of a request to its refusal. */
+const SLACK_OF_REFUSAL_MS = 1000;
 /** Requests that a search looks at: SQLite reads them in some 50 ms, with pauses. */
 const MOST_LOOKED = 200_000;
 
 type Results = z.output<typeof SearchResults>['data'];
 type Stored = Pick<AdminParts, 'store'>;
+type Requests = Pick<AdminParts, 'store' | 'live'>;
 
 export const searchOperations: readonly Operation[] = [
   operation({
@@ -30,10 +36,10 @@ export const searchOperations: readonly Operation[] = [
     summary: `Requests and conversations whose ID begins with the text, accounts and models whose name contains it, ${MOST_FOUND} each`,
     query: z.strictObject({ q: z.string().trim().min(1).max(128) }),
     reply: SearchResults,
-    async run({ query: { q } }, { store, routing }) {
+    async run({ query: { q } }, { store, live, routing }) {
       const [accounts, requests, conversations] = await Promise.all([
         store.listAccounts(),
-        requestsLike(q, { store }),
+        requestsLike(q, { store, live }),
         conversationsLike(q, { store }),
       ]);
       const data: Results = [
@@ -55,7 +61,7 @@ export const searchOperations: readonly Operation[] = [
   }),
 ];
 
-async function requestsLike(text: string, { store }: Stored): Promise<Results> {
+async function requestsLike(text: string, { store, live }: Requests): Promise<Results> {
   const id = readRequestId(text);
   if (id === undefined || id.prefix.length < 'req_'.length + LEAST_OF_REQUEST) return [];
   const found = await findAnyRequests(store, {
@@ -65,10 +71,24 @@ async function requestsLike(text: string, { store }: Stored): Promise<Results> {
     limit: MOST_FOUND,
     most: MOST_LOOKED,
   });
-  return found.flatMap(({ id: name, account }) =>
-    name === null ? [] : [{ kind: 'request', name, account }],
-  );
+  if (found.length > 0 || !id.isWhole) return found.flatMap(requestResult);
+  const early = await live.find(id.prefix);
+  if (early !== undefined) return requestResult(early.request);
+  // Refusals that are alike within a minute are one row, with the ID of the first.
+  const minute = id.from - (id.from % MINUTE_MS);
+  const refused = await store.listRefusals({
+    since: minute,
+    before: { at: minute + MINUTE_MS, rowId: 0 },
+    limit: MOST_REFUSED,
+  });
+  const sums = refused.filter(({ times, at }) => times > 1 && at <= id.to + SLACK_OF_REFUSAL_MS);
+  return sums
+    .slice(0, MOST_FOUND)
+    .map(({ requestId: name, account, times }) => ({ kind: 'request', name, account, times }));
 }
+
+const requestResult = ({ id: name, account }: Pick<RequestJson, 'id' | 'account'>): Results =>
+  name === null ? [] : [{ kind: 'request', name, account }];
 
 async function conversationsLike(text: string, { store }: Stored): Promise<Results> {
   const prefix = readConversationId(text);

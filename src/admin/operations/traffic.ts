@@ -4,6 +4,7 @@ import { findAnyRequests, listAllRequests, type ListedRequest } from '../../acco
 import { HOUR_MS } from '../../clock.ts';
 import { readRequestId } from '../../ids.ts';
 import { parseDuration } from '../../config/schema/scalars.ts';
+import type { FoundRequest } from '../../observe/under-way.ts';
 import type { RequestPlace } from '../../store/store.ts';
 import { operation, type AdminParts, type Operation } from '../operation.ts';
 import { encodeCursor, pageOfRows, type Order } from './views/cursor.ts';
@@ -143,7 +144,8 @@ export const trafficOperations: readonly Operation[] = [
       const id = readRequestId(params.id);
       // Before the database: a request that ends now is here until it is there.
       const early = id?.isWhole === true ? await live.find(id.prefix) : undefined;
-      if (early !== undefined) return { ...early.request, account: await nameOf(early.accountId, store) };
+      // The row of a refusal also counts those that are like it.
+      if (early !== undefined && !isRefused(early)) return named(early, store);
       // The beginning of an ID stands for years.
       const [found] =
         id?.isWhole === true
@@ -155,21 +157,22 @@ export const trafficOperations: readonly Operation[] = [
               most: MOST_SEARCHED,
             })
           : [];
-      if (found === undefined)
-        throw new Problem(
-          404,
-          'unknown_request',
-          'no request with this ID is stored, or under way in this gateway',
-        );
-      return found;
+      if (found !== undefined) return found;
+      if (early !== undefined) return named(early, store);
+      throw new Problem(404, 'unknown_request', UNKNOWN);
     },
   }),
 ];
 
-/** The name now: the account may have been renamed since the request began. */
-async function nameOf(accountId: number, store: AdminParts['store']): Promise<string | null> {
-  const accounts = await store.listAccounts();
-  return accounts.find(({ id }) => id === accountId)?.name ?? null;
+const UNKNOWN =
+  'no request with this ID is stored, or under way in this gateway; refusals that are alike within a minute are stored as one, with the ID of the first';
+
+const isRefused = ({ request }: FoundRequest): boolean => 'refused' in request && request.refused;
+
+/** With the name of now: the account may have been renamed since the request began. */
+async function named({ accountId, request }: FoundRequest, store: AdminParts['store']) {
+  const accounts = accountId === undefined ? [] : await store.listAccounts();
+  return { ...request, account: accounts.find(({ id }) => id === accountId)?.name ?? null };
 }
 
 /** `4xx`: all of its class. */

@@ -101,7 +101,8 @@ function Found({ found, chosen, close }: FoundProps): VNode {
           onClick=${close}
           ><span class="kind">${KINDS[one.kind]}</span>
           <${Name} of=${one.name} />
-          ${one.account !== null && html`<span class="quiet-text">${one.account}</span>`}</a
+          ${one.account !== null && html`<span class="quiet-text">${one.account}</span>`}
+          ${one.times !== undefined && html`<span class="quiet-text">stands for ${one.times} that were refused alike</span>`}</a
         >`,
     )}
   </div>`;
