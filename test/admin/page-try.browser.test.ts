@@ -89,6 +89,39 @@ describe.skipIf(chrome === undefined)('trying a model', { timeout: 120_000 }, ()
     await expectAccessible(page, 'try, refused');
   });
 
+  it.each([
+    ['try', ['Model']],
+    ['compare', ['Model', 'Against']],
+  ] as const)('%s: names of models that come late replace nothing that is typed', async (view, labels) => {
+    const page = await openOwner(await newContext(), gateway, 'connect');
+    const late = gate();
+    await page.route('**/admin/api/v1/models*', async (route) => {
+      await late.opened;
+      await route.continue();
+    });
+    await page.evaluate((place) => (location.hash = place), `#/${view}`);
+    const [first = '', second] = labels;
+    const field = page.getByLabel(first, { exact: true });
+    const [test] = await gateway.store.listKeys('test');
+    await page.getByLabel('As the key').selectOption(test?.id ?? '');
+    await expect.poll(() => field.inputValue()).toBe('');
+    await field.pressSequentially('p/m');
+    const loaded = page.waitForResponse(/models/);
+    late.open();
+    await loaded;
+    if (second !== undefined)
+      await expect.poll(() => page.getByLabel(second, { exact: true }).inputValue()).not.toBe('');
+    await page.locator('datalist option').first().waitFor({ state: 'attached' });
+    await field.press('x');
+    expect(await field.inputValue()).toBe('p/mx');
+    expect(await field.evaluate((input) => input === document.activeElement)).toBe(true);
+    // Nor does another key, whose own models are offered.
+    const [ada] = await gateway.store.listKeys('ada');
+    await page.getByLabel('As the key').selectOption(ada?.id ?? '');
+    await expect.poll(() => page.locator('datalist option').count()).toBe(labels.length);
+    expect(await field.inputValue()).toBe('p/mx');
+  });
+
   it('ends by its button, and the provider is left', async () => {
     upstream.play({
       headers: { 'content-type': 'text/event-stream' },

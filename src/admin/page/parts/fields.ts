@@ -69,9 +69,8 @@ export function Text({
   suggestions = [],
   onChange,
 }: TextProps): VNode {
-  const filter = useTyped(value, onChange);
-  // Without a listener, the browser holds the text; a new drawing must not undo it.
-  const own = onChange === undefined ? { defaultValue: value, key: value } : filter;
+  const [filter, draft] = [useTyped(value, onChange), useDraft(value)];
+  const own = onChange === undefined ? draft : filter;
   const list = suggestions.length === 0 ? undefined : `${name}-list`;
   return html`<${Field} label=${label} name=${name} hint=${hint}>
     <input
@@ -85,6 +84,16 @@ export function Text({
     />
     ${list !== undefined && html`<datalist id=${list}>${suggestions.map((text) => html`<option value=${text}></option>`)}</datalist>`}
   <//>`;
+}
+
+/** Of a form: the value stands there until something is typed, which stays whatever comes late. */
+function useDraft(value: string): object {
+  const [typed, setTyped] = useState<string>();
+  useEffect(() => setTyped((before) => (before === value ? undefined : before)), [value]);
+  const onInput = ({ target }: Event): void => {
+    if (target instanceof HTMLInputElement) setTyped(target.value);
+  };
+  return { value: typed ?? value, onInput };
 }
 
 const TYPING_MS = 150;

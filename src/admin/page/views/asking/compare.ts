@@ -106,8 +106,6 @@ function Compare({ keys, place, change }: ViewProps & { keys: readonly Key[] }):
     change({ key: chosen.id, a: first, b: second });
     send(chosen.id, [first, second], request);
   }
-  // Its first suggestions would replace what is typed before they come.
-  if (models.value === undefined && models.error === undefined) return html`<p class="loading">Loading…</p>`;
   return html`
     <form class="try" onSubmit=${submit}>
       <div class="filters">
