@@ -35,6 +35,7 @@ import { BOTH, type OneOfBoth, context, mover, NOTHING, send } from './translati
 import { clientOf, cross, crossTo } from './translation/cross.ts';
 import { provider } from './routing/fixtures.ts';
 import { ts } from './helpers/typescript.ts';
+import { bodyOf } from '../src/protocols/json/body.ts';
 
 // Processor time is measured: where others load the machine, a test waits long for its own.
 vi.setConfig({ testTimeout: 120_000 });
@@ -783,8 +784,8 @@ describe('a request that is translated', () => {
     const found = fasterThanLinear((characters) => {
       const members = MESSAGES_REQUESTS['thinking without a seal']?.(characters / 100) ?? {};
       const value = { model: 'm', max_tokens: 1, ...members };
-      const bytes = Buffer.from(JSON.stringify(value));
-      return () => cleanBody(bytes, value, 'unsigned');
+      const body = bodyOf(value);
+      return () => cleanBody(body, 'unsigned');
     });
     expect(found).toBeUndefined();
   });

@@ -104,15 +104,15 @@ function requestsOf(from: ProtocolName): Lists<(typeof STEPS)[number]> {
       const on = (work: (inbound: Inbound) => unknown) => () => inbound && tried(() => work(inbound));
       return {
         read: () => readAs(from, bytes),
-        routed: on(({ value }) => [
-          hints.estimate(value),
-          hints.names(value),
-          hints.beginning(value),
-          hints.hasOpenToolTurn(value),
+        routed: on((body) => [
+          hints.estimate(body.value),
+          hints.names(body.value),
+          hints.beginning(body),
+          hints.hasOpenToolTurn(body),
         ]),
         resolved: on((body) => {
           if (stored === undefined) return;
-          stored.references(body.value);
+          stored.references(body);
           const resolved = stored.resolve(body, nothing, { maxBody: bytes.length * 2, maxValues: Infinity });
           for (const _ of resolved.prepare());
           return resolved.translated();

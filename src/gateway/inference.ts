@@ -219,14 +219,15 @@ function isNearLimit({ used, limit }: Admission): boolean {
 
 /** The conversation of the request, and the agent within it. */
 function identityOf(
-  { protocol, endpoint, value }: Inbound,
+  inbound: Inbound,
   headers: Exchange['headers'],
   { accountId, usageLabel: keyLabel }: Key,
   { beginnings, clock }: GatewayDeps,
 ): Identity {
+  const { protocol, endpoint, value } = inbound;
   const { hints } = protocol.client;
   const isAlone = endpoint.does === 'relay' && endpoint.isAlone === true;
-  const beginning = isAlone ? undefined : (): string => hints.beginning(value);
+  const beginning = isAlone ? undefined : (): string => hints.beginning(inbound);
   return identify(
     { headers, body: hints.names(value), beginning, accountId, keyLabel },
     beginnings,

@@ -9,6 +9,7 @@ import { FailureError, GatewayError } from '../errors.ts';
 import { createIds, type Ids } from '../ids.ts';
 import type { ReplyContext } from './interface/answer.ts';
 import type { Protocol } from './interface/protocol.ts';
+import { bodyIn } from './json/body.ts';
 import { MAX_LEVELS, rawJson } from './json/raw-json.ts';
 import { measureJson } from './json/splice.ts';
 import { protocols } from './registry.ts';
@@ -72,7 +73,8 @@ export function translate(request: JsonObject | string, options: TranslateOption
   const { provider } = protocolOf(options.to, 'to');
   const traits = traitsOf(options.traits);
   const { text, value } = readObject(request, 'the request');
-  const envelope = client.endpoints[0].readEnvelope(value, {});
+  const read = bodyIn(Buffer.from(text));
+  const envelope = client.endpoints[0].readEnvelope(read, {});
   const { model = envelope.model } = options;
   const rules = { rules: provider.historyRules, traits };
   const repaired = repairHistory(client.decodeRequest(value, text), rules);
@@ -82,7 +84,7 @@ export function translate(request: JsonObject | string, options: TranslateOption
     created: Math.floor(now() / 1000),
     now,
     elapsed: () => now() - startedAt,
-    request: client.readAsked(value),
+    request: client.readAsked(read),
     estimateInput: () => client.hints.estimate(value),
   });
   return {

@@ -13,6 +13,7 @@ import type { Ids } from '../ids.ts';
 import { silentLog } from '../log.ts';
 import type { Logger } from '../log.ts';
 import { servedPath, type Generation, type TokenCount } from '../protocols/interface/endpoint.ts';
+import { bodyOf } from '../protocols/json/body.ts';
 import type { Protocol } from '../protocols/interface/protocol.ts';
 import { allProtocols, protocolOfClient } from '../protocols/registry.ts';
 import { SIM_MODELS } from '../canonical/sim-models.ts';
@@ -137,7 +138,7 @@ async function route(path: string, request: IncomingMessage, exchange: Exchange)
 }
 
 async function generate(endpoint: Generation, body: JsonObject, exchange: Exchange): Promise<void> {
-  endpoint.readEnvelope(body, {});
+  endpoint.readEnvelope(bodyOf(body), {});
   // One choice in place of several would look like a complete reply.
   if (exchange.protocol.name === 'chat' && typeof body.n === 'number' && body.n > 1) {
     throw new GatewayError('invalid_request', 'the simulated provider returns one choice; n must be 1', {
@@ -148,7 +149,7 @@ async function generate(endpoint: Generation, body: JsonObject, exchange: Exchan
 }
 
 function countTokens(endpoint: TokenCount, body: JsonObject, { protocol, response }: Exchange): void {
-  behaviourOf(endpoint.readEnvelope(body, {}).model);
+  behaviourOf(endpoint.readEnvelope(bodyOf(body), {}).model);
   sendJson(endpoint.encode(inputTokens(protocol.client.decodeRequest(body))), response);
 }
 

@@ -8,6 +8,7 @@ import { protocols } from '../../src/protocols/registry.ts';
 import type { JsonObject } from '../../src/canonical/json.ts';
 import type { ProtocolName } from '../../src/canonical/request.ts';
 import { CORPUS } from '../fixtures/corpus.ts';
+import { bodyOf } from '../../src/protocols/json/body.ts';
 
 const SESSION = '2afbfa1b-5163-4ef7-9012-b5d0f8af0935';
 
@@ -31,7 +32,7 @@ function setUp() {
     at = 0,
   }: Sent): Identity => {
     const { hints } = protocols[protocol].client;
-    const beginning = () => hints.beginning(body);
+    const beginning = () => hints.beginning(bodyOf(body));
     return identify({ headers, body: hints.names(body), beginning, accountId, keyLabel }, beginnings, at);
   };
 }
@@ -127,6 +128,27 @@ describe('a conversation', () => {
     expect(ask(grown).conversation).toBe(ask(sent('one')).conversation);
     expect(ask(sent('one', 'app')).conversation).not.toBe(ask(sent('two', 'app')).conversation);
     expect(ask(sent('one', 'app')).conversation).not.toBe(ask(sent('one')).conversation);
+  });
+
+  it('is told by the whole of an image with which it begins', () => {
+    const ask = setUp();
+    const image = Buffer.alloc(1_000_000, 'iVBORw0KGgo');
+    const sent = (data: Buffer): Sent => ({
+      body: {
+        messages: [
+          {
+            role: 'user',
+            content: [
+              { type: 'image', source: { type: 'base64', media_type: 'image/png', data: data.toString() } },
+            ],
+          },
+        ],
+      },
+    });
+    const changed = Buffer.from(image);
+    changed[500_000] = 0x2b;
+    expect(ask(sent(image)).conversation).toBe(ask(sent(Buffer.from(image))).conversation);
+    expect(ask(sent(changed)).conversation).not.toBe(ask(sent(image)).conversation);
   });
 
   it('that its beginning alone names ends after six hours of pause, not before', () => {

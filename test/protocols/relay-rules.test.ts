@@ -3,9 +3,9 @@ import { describe, expect, it } from 'vitest';
 import type { JsonObject } from '../../src/canonical/json.ts';
 import type { ProtocolName } from '../../src/canonical/request.ts';
 import { DEFAULT_TRAITS, type Traits } from '../../src/canonical/traits.ts';
-import { scanMembers } from '../../src/protocols/json/splice.ts';
 import { protocols } from '../../src/protocols/registry.ts';
 import { fitBody } from '../../src/protocols/shared/relay/fit.ts';
+import { bodyIn } from '../../src/protocols/json/body.ts';
 
 const TOOL = { type: 'function', function: { name: 'f', parameters: { type: 'object', properties: {} } } };
 const UNION = { anyOf: [{ type: 'object', properties: { a: {} }, required: ['a'] }] };
@@ -548,14 +548,13 @@ const SUITES: readonly (readonly [ProtocolName, Readonly<Record<string, Case>>])
 describe.each(SUITES)('%s', (name, cases) => {
   it.each(Object.entries(cases))('%s', (_, { traits, before, after, dropped = [], changed = [] }) => {
     const bytes = Buffer.from(JSON.stringify({ model: 'm', ...before }, null, 1));
-    const value = JSON.parse(bytes.toString('utf8')) as JsonObject;
-    const body = { bytes, value, members: scanMembers(bytes, Infinity), stream: false };
+    const body = bodyIn(bytes);
     const fitted = fitBody(
       body,
       { traits: { ...DEFAULT_TRAITS, ...traits }, isKnown: true },
       protocols[name].relay.rules,
     );
-    expect(fitted?.body.value ?? value).toEqual({ model: 'm', ...after });
+    expect(fitted?.body.value ?? body.value).toEqual({ model: 'm', ...after });
     const named = (effect: string) =>
       (fitted?.warnings ?? [])
         .filter((warning) => warning.effect === effect)
@@ -567,8 +566,7 @@ describe.each(SUITES)('%s', (name, cases) => {
 
   it('leaves what nobody refuses', () => {
     const bytes = Buffer.from('{"model":"m" , "temperature":0.5,"x":{"y":[1]}}');
-    const value = JSON.parse(bytes.toString('utf8')) as JsonObject;
-    const body = { bytes, value, members: scanMembers(bytes, Infinity), stream: false };
+    const body = bodyIn(bytes);
     expect(
       fitBody(body, { traits: DEFAULT_TRAITS, isKnown: false }, protocols[name].relay.rules),
     ).toBeUndefined();

@@ -5,6 +5,7 @@ import type { JsonObject } from '../../src/canonical/json.ts';
 import type { Traits } from '../../src/canonical/traits.ts';
 import { protocols } from '../../src/protocols/registry.ts';
 import { cross } from './cross.ts';
+import { bodyOf } from '../../src/protocols/json/body.ts';
 
 const user = (...content: JsonObject[]): JsonObject => ({ role: 'user', content });
 const FILE = { file_data: 'data:application/pdf;base64,JVBERi0=', filename: 'a.pdf' };
@@ -115,7 +116,10 @@ describe('thinking as other servers ask for it', () => {
     expect(body.thinking).toEqual(thinking);
     expect(dropped).toEqual([]);
     const messages = [{ role: 'user', content: 'q' }];
-    const { needs } = protocols.chat.client.endpoints[0].readEnvelope({ model: 'm', messages, ...asked }, {});
+    const { needs } = protocols.chat.client.endpoints[0].readEnvelope(
+      bodyOf({ model: 'm', messages, ...asked }),
+      {},
+    );
     expect(needs.thinking).toBe(thinking !== off);
   });
 
@@ -135,7 +139,7 @@ describe('thinking as other servers ask for it', () => {
 
   it('and does not want to see it', () => {
     const asked = { model: 'm', messages: [], include_reasoning: false };
-    expect(protocols.chat.client.readAsked(asked).reasoning).toEqual({ hidden: true });
+    expect(protocols.chat.client.readAsked(bodyOf(asked)).reasoning).toEqual({ hidden: true });
     expect(cross('chat', { include_reasoning: true }).dropped).toEqual([]);
     expect(cross('chat', { include_reasoning: false }).dropped).toEqual([]);
     expect(cross('chat', { include_reasoning: false }).body).not.toHaveProperty('thinking');
@@ -157,7 +161,9 @@ it.each([null, undefined])('the result of a function may be %s', (content) => {
     { role: 'assistant', content: null, function_call: FUNCTION },
     { role: 'function', name: 'f', ...(content === null && { content }) },
   ];
-  expect(() => protocols.chat.client.endpoints[0].readEnvelope({ model: 'm', messages }, {})).not.toThrow();
+  expect(() =>
+    protocols.chat.client.endpoints[0].readEnvelope(bodyOf({ model: 'm', messages }), {}),
+  ).not.toThrow();
   const sent = cross('chat', { messages }).body.messages as { content: JsonObject[] }[];
   expect(sent.at(-1)?.content).toMatchObject([{ type: 'tool_result', content: '' }]);
 });

@@ -3,6 +3,7 @@
 import { describe, expect, it } from 'vitest';
 import type { JsonObject } from '../../src/canonical/json.ts';
 import { createLosses } from '../../src/gateway/reply/losses.ts';
+import { bodyOf } from '../../src/protocols/json/body.ts';
 import { protocols } from '../../src/protocols/registry.ts';
 import { chunks, completion, crossed, crossedStream, events, message } from './answers.ts';
 import { collected, context, eventsIn } from './pipeline.ts';
@@ -140,9 +141,9 @@ describe('a messages client reads behind the text', () => {
 
   it('none in JSON that was asked for', () => {
     const said = { content: '{"a":1}', annotations: ANNOTATIONS };
-    const asked = protocols.messages.client.readAsked({
-      output_config: { format: { type: 'json_schema', schema: { type: 'object' } } },
-    });
+    const asked = protocols.messages.client.readAsked(
+      bodyOf({ output_config: { format: { type: 'json_schema', schema: { type: 'object' } } } }),
+    );
     expect(asked.responseFormat).toBeDefined();
     expect(texts(crossed('messages', 'chat', completion(said, 'stop'), asked).content)).toEqual(['{"a":1}']);
     const losses = createLosses(protocols.messages.client, String, asked);

@@ -3,12 +3,12 @@ import { describe, expect, it } from 'vitest';
 import type { JsonObject, JsonValue } from '../../src/canonical/json.ts';
 import { PROTOCOL_NAMES, type ProtocolName } from '../../src/canonical/request.ts';
 import { DEFAULT_TRAITS } from '../../src/canonical/traits.ts';
-import { scanMembers } from '../../src/protocols/json/splice.ts';
 import { protocols } from '../../src/protocols/registry.ts';
 import { fitBody } from '../../src/protocols/shared/relay/fit.ts';
 import { translate } from '../../src/protocols/translate.ts';
 import { mendArguments } from '../../src/repair/damaged-arguments.ts';
 import { objectOf, object, withCall } from './damaged.ts';
+import { bodyOf } from '../../src/protocols/json/body.ts';
 
 const DEEP = `{"a":${'['.repeat(600)}${']'.repeat(600)}}`;
 const DEEP_DAMAGE = '{"a":'.repeat(600);
@@ -54,10 +54,8 @@ const IN_ORDER = new Set(['empty', 'no value']);
 const PAIRS = PROTOCOL_NAMES.flatMap((from) => PROTOCOL_NAMES.map((to) => [from, to] as const));
 
 function relayed(name: ProtocolName, request: JsonObject, strictArguments: boolean) {
-  const bytes = Buffer.from(JSON.stringify(request));
-  const body = { bytes, value: request, members: scanMembers(bytes, Infinity), stream: false };
   return fitBody(
-    body,
+    bodyOf(request),
     { traits: { ...DEFAULT_TRAITS, strictArguments }, isKnown: true },
     protocols[name].relay.rules,
   );

@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest';
 import type { JsonObject } from '../../src/canonical/json.ts';
 import { protocols } from '../../src/protocols/registry.ts';
 import { cross } from './cross.ts';
+import { bodyOf } from '../../src/protocols/json/body.ts';
 
 const text = (words: string): JsonObject => ({ type: 'text', text: words });
 const user = (...content: JsonObject[]): JsonObject => ({ role: 'user', content });
@@ -100,7 +101,7 @@ describe('an effort that changes on the way', () => {
     ['holds beside text', [Q, { ...change('high'), content: 's' }], {}, 'high'],
   ])('%s', (_, messages, members, effort) => {
     const body = { model: 'm', max_tokens: 9, messages, ...members };
-    expect(() => protocols.messages.client.endpoints[0].readEnvelope(body, {})).not.toThrow();
+    expect(() => protocols.messages.client.endpoints[0].readEnvelope(bodyOf(body), {})).not.toThrow();
     const crossed = cross('messages', body);
     expect(crossed.body.reasoning_effort).toBe(effort);
     expect(crossed.dropped).toEqual([]);
@@ -116,7 +117,7 @@ describe('an effort that changes on the way', () => {
     ],
   ])('is no excuse for other messages without content: %s', (_, role, members) => {
     const body = { model: 'm', max_tokens: 9, messages: [Q, { role, ...members }] };
-    expect(() => protocols.messages.client.endpoints[0].readEnvelope(body, {})).toThrow(
+    expect(() => protocols.messages.client.endpoints[0].readEnvelope(bodyOf(body), {})).toThrow(
       'messages[1].content',
     );
   });
@@ -160,7 +161,7 @@ describe('a tool that is added on the way', () => {
     expect(names({ messages, tools: [F] })).toEqual(['f', 'g']);
     expect(sent(messages).dropped).toEqual([]);
     const { needs } = protocols.messages.client.endpoints[0].readEnvelope(
-      { model: 'm', max_tokens: 9, messages },
+      bodyOf({ model: 'm', max_tokens: 9, messages }),
       {},
     );
     expect(needs.tools).toBe(true);

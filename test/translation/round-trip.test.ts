@@ -23,6 +23,7 @@ import { protocols } from '../../src/protocols/registry.ts';
 import { argumentsToObject } from '../../src/protocols/shared/tools/tool-names.ts';
 import { CORPUS } from '../fixtures/corpus.ts';
 import { PATHS } from '../helpers/ask.ts';
+import { bodyOf } from '../../src/protocols/json/body.ts';
 
 /** A server that takes all that its protocol has. */
 const GENEROUS: Traits = {
@@ -177,7 +178,7 @@ function cross(request: GenerationRequest, to: ProtocolName, traits: Traits): Cr
   const repaired = repairHistory(request, { rules: protocols[to].provider.historyRules, traits });
   const { body, warnings } = protocols[to].provider.encodeRequest(repaired.request, request.model, traits);
   const wire = JSON.parse(JSON.stringify(body)) as JsonObject;
-  protocols[to].client.endpoints[0].readEnvelope(wire, {});
+  protocols[to].client.endpoints[0].readEnvelope(bodyOf(wire), {});
   return {
     before: repaired.request,
     after: protocols[to].client.decodeRequest(wire),

@@ -1,9 +1,10 @@
-// Reads a request's body once: one scan of its bytes, one parse, validated; what the request needs is found on the way.
-import { isAscii, isUtf8 } from 'node:buffer';
-import { isObject, type JsonObject } from '../../canonical/json.ts';
+// Reads a request's body once: one scan of its bytes judges it; what the request needs is found by the spans of its values.
+import { isUtf8 } from 'node:buffer';
+import type { JsonObject } from '../../canonical/json.ts';
 import type { Needs } from '../../canonical/traits.ts';
 import type { EndpointName, GenerationRequest, Permission } from '../../canonical/request.ts';
 import { GatewayError } from '../../errors.ts';
+import { bodyIn, readJson, type JsonBody, type JsonNode } from '../../protocols/json/body.ts';
 import { MAX_LEVELS } from '../../protocols/json/raw-json.ts';
 import { scanMembers, type Members } from '../../protocols/json/splice.ts';
 import type { ReplyOptions } from '../../protocols/interface/answer.ts';
@@ -64,7 +65,7 @@ export class Inbound {
   /** Nothing is asked of the model but that it is there. */
   readonly readyAnswer: Envelope['readyAnswer'];
   readonly #outputLimit: number | undefined;
-  #value: JsonObject | undefined;
+  #body: JsonBody | undefined;
   #request: GenerationRequest | undefined;
   #asked: ReplyOptions | undefined;
   #tokens: number | undefined;
@@ -72,7 +73,7 @@ export class Inbound {
   constructor(
     { protocol, endpoint, values }: Arrival,
     { model, stream, needs, kept, outputLimit: limit, readyAnswer }: Envelope,
-    body: { bytes: Buffer; members: Members; value: JsonObject },
+    body: JsonBody,
   ) {
     this.protocol = protocol;
     this.endpoint = endpoint;
@@ -85,23 +86,44 @@ export class Inbound {
     this.#outputLimit = limit;
     this.bytes = body.bytes;
     this.members = body.members;
-    this.#value = body.value;
+    this.#body = body;
     this.usageAsked = protocol.client.hints.asksForUsage(body.value);
     this.storing = endpoint.does === 'generate' && (protocol.client.stored?.isWanted(body.value) ?? false);
   }
 
   get value(): JsonObject {
-    return (this.#value ??= JSON.parse(this.bytes.toString()) as JsonObject);
+    return this.#read.value;
+  }
+
+  member(name: string): JsonNode | undefined {
+    return this.#read.member(name);
+  }
+
+  /** The elements of a member that is a list; undefined: it is none. */
+  list(name: string): readonly JsonNode[] | undefined {
+    return this.#read.list(name);
+  }
+
+  get types(): ReadonlySet<string> {
+    return this.#read.types;
+  }
+
+  hasName(name: string): boolean {
+    return this.#read.hasName(name);
+  }
+
+  get #read(): JsonBody {
+    return (this.#body ??= bodyIn(this.bytes));
   }
 
   /** The canonical request; made once, for the first target of another protocol. */
   decode(): GenerationRequest {
-    return (this.#request ??= this.protocol.client.decodeRequest(this.value, this.bytes));
+    return (this.#request ??= this.protocol.client.decodeRequest(this.#read.whole(), this.bytes));
   }
 
   /** Stays after `release`. */
   asked(): ReplyOptions {
-    return (this.#asked ??= this.protocol.client.readAsked(this.value));
+    return (this.#asked ??= this.protocol.client.readAsked(this));
   }
 
   /** The estimated input tokens; counted once. */
@@ -114,10 +136,11 @@ export class Inbound {
     return this.#outputLimit ?? outputLimit(this.value);
   }
 
-  /** Frees the parsed body, which else stays in memory as long as the stream. If it is needed again, it is made again. */
+  /** Frees what was read of the body, which else stays in memory as long as the stream. If it is needed again, it is read again. */
   release(): void {
     if (this.#request !== undefined) this.#asked ??= askedIn(this.#request);
-    this.#value = undefined;
+    this.#body?.release();
+    this.#body = undefined;
     this.#request = undefined;
   }
 }
@@ -130,37 +153,27 @@ function askedIn(request: GenerationRequest): ReplyOptions {
 
 /** Throws GatewayError `invalid_request` for bytes that are not a JSON object of the protocol, `too_large` for too many values. */
 export function readRequest(arrival: Arrival, bytes: Buffer, maxValues = Infinity): Inbound {
-  const ascii = isAscii(bytes);
-  if (!ascii && !isUtf8(bytes)) throw new GatewayError('invalid_request', 'the body is not valid UTF-8');
-  const text = bytes.toString(ascii ? 'latin1' : 'utf8');
-  const members = scanMembers(bytes, MAX_LEVELS, ascii ? text : undefined);
-  if (members.tooDeep) {
-    throw new GatewayError('invalid_request', `the body is nested deeper than ${MAX_LEVELS} levels`);
-  }
-  if (members.values > maxValues) {
-    const message = `the body holds more than ${plural(maxValues, 'JSON value')} (limits.max_values)`;
-    throw new GatewayError('too_large', message);
-  }
-  const value = parse(text);
-  const [twice] = members.duplicates;
+  if (!isUtf8(bytes)) throw new GatewayError('invalid_request', 'the body is not valid UTF-8');
+  const body = readJson(bytes, { maxDepth: MAX_LEVELS, maxValues }) ?? refuseBody(bytes, maxValues);
+  const [twice] = body.members.duplicates;
   if (twice !== undefined) {
     throw new GatewayError('invalid_request', `the field ${JSON.stringify(twice)} is given twice`, {
       param: twice,
     });
   }
   const { protocol, values } = arrival;
-  const endpoint = servingEndpoint(arrival.endpoint, value);
-  const envelope = endpoint.readEnvelope(value, values);
+  const endpoint = servingEndpoint(arrival.endpoint, body);
+  const envelope = endpoint.readEnvelope(body, values);
   if (envelope.stream && endpoint.does === 'relay' && !canStream(endpoint)) {
     const message = `stream: ${servedPath(endpoint)} answers whole; leave it out`;
     throw new GatewayError('invalid_request', message, { param: 'stream' });
   }
-  return new Inbound({ protocol, endpoint, values }, envelope, { bytes, members, value });
+  return new Inbound({ protocol, endpoint, values }, envelope, body);
 }
 
 /** Mostly that at which it arrived. */
-function servingEndpoint(endpoint: BodyEndpoint, value: JsonObject): BodyEndpoint {
-  return (endpoint.does === 'generate' ? endpoint.elsewhere?.(value) : undefined) ?? endpoint;
+function servingEndpoint(endpoint: BodyEndpoint, body: JsonBody): BodyEndpoint {
+  return (endpoint.does === 'generate' ? endpoint.elsewhere?.(body) : undefined) ?? endpoint;
 }
 
 function canStream(endpoint: Relayed): boolean {
@@ -170,14 +183,22 @@ function canStream(endpoint: Relayed): boolean {
     : carrier.createStreamDecoder !== undefined;
 }
 
-function parse(text: string): JsonObject {
-  let value: unknown;
+/** Says why a body cannot be read. */
+function refuseBody(bytes: Buffer, maxValues: number): never {
+  const { tooDeep, values } = scanMembers(bytes, MAX_LEVELS);
+  if (tooDeep) {
+    throw new GatewayError('invalid_request', `the body is nested deeper than ${MAX_LEVELS} levels`);
+  }
+  if (values > maxValues) {
+    const message = `the body holds more than ${plural(maxValues, 'JSON value')} (limits.max_values)`;
+    throw new GatewayError('too_large', message);
+  }
+  const text = bytes.toString();
   try {
-    value = JSON.parse(text);
+    JSON.parse(text);
   } catch (error) {
     const hint = text.trim() === '' ? 'it is empty' : (error as Error).message;
     throw new GatewayError('invalid_request', `the body is not valid JSON: ${hint.slice(0, 200)}`);
   }
-  if (!isObject(value)) throw new GatewayError('invalid_request', 'the body must be a JSON object');
-  return value;
+  throw new GatewayError('invalid_request', 'the body must be a JSON object');
 }

@@ -57,8 +57,8 @@ class InboundQuery implements RoutingQuery {
   }
 
   get openToolTurn(): boolean {
-    const { protocol, value } = this.#inbound;
-    return (this.#openToolTurn ??= protocol.client.hints.hasOpenToolTurn(value));
+    const inbound = this.#inbound;
+    return (this.#openToolTurn ??= inbound.protocol.client.hints.hasOpenToolTurn(inbound));
   }
 
   get identity(): Identity | undefined {

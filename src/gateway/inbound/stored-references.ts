@@ -25,7 +25,7 @@ export function resolveReferences(
   { items, log, current: { config } }: ItemDeps & { current: { config: Config } },
   memory?: AnswerMemory,
 ): Promise<StoredReferences> | undefined {
-  const referred = answers.references(inbound.value);
+  const referred = answers.references(inbound);
   if (!referred.refers) return undefined;
   const { limits, responses } = config;
   return readable(log, async () => {

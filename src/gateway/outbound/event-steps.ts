@@ -42,7 +42,7 @@ export function relayedSteps(inbound: Inbound, relay: Relay): readonly CreateEve
   if (inbound.protocol.client.lossesOfRewriting(inbound.value).length > 0) return undefined;
   let offer: Offer;
   try {
-    offer = relay.readOffer(inbound.value);
+    offer = relay.readOffer(inbound);
   } catch (error) {
     // What no other protocol can take is relayed, and its answer with it.
     if (error instanceof GatewayError) return undefined;

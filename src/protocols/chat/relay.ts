@@ -186,7 +186,7 @@ export function rewrite(
 ): RewrittenBody {
   const { streamUsage } = target.traits;
   const asks: Addition[] = [];
-  if (body.stream && streamUsage && !asksForUsage(body.value))
+  if (body.value.stream === true && streamUsage && !asksForUsage(body.value))
     asks.push((members) => usageQuestion(body, members));
   const key = target.traits.cacheKey ? addedCacheKey(body, conversation) : undefined;
   if (key !== undefined) asks.push(key);

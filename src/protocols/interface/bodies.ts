@@ -5,8 +5,21 @@ import type { Needs, Traits } from '../../canonical/traits.ts';
 import type { ThinkingCut } from '../../canonical/thinking-signature.ts';
 import type { Warning } from '../../canonical/request.ts';
 import type { ReverseMapping } from '../../canonical/reverse-mapping.ts';
+import type { JsonNode } from '../json/body.ts';
 import type { Members } from '../json/splice.ts';
 import type { Step } from './steps.ts';
+
+/** A body as it is read: members of `value` are parsed when they are read, and long lists by elements. */
+export interface BodyReading {
+  readonly value: JsonObject;
+  member(name: string): JsonNode | undefined;
+  /** The elements of a member that is a list; undefined: it is none. */
+  list(name: string): readonly JsonNode[] | undefined;
+  /** The texts of all members `type`, wherever they stand: what is not among them need not be looked for. */
+  readonly types: ReadonlySet<string>;
+  /** Whether a member has that name, wherever it stands. */
+  hasName(name: string): boolean;
+}
 
 /** What the gateway reads from every request of this protocol. A relay examines nothing else of the body. */
 export interface Envelope {
@@ -35,22 +48,19 @@ export interface Hints {
   /** What it says of its conversation. */
   names(value: JsonObject): BodyNames;
   /** The text that stays the same while the conversation grows. */
-  beginning(value: JsonObject): string;
+  beginning(body: BodyReading): string;
   /** Its history, from the beginning. */
   steps(value: JsonObject): Iterable<Step>;
   /** It ends with results of tools that the model called. */
-  hasOpenToolTurn(value: JsonObject): boolean;
+  hasOpenToolTurn(body: BodyReading): boolean;
   /** The client itself asks for usage in the stream. */
   asksForUsage(value: JsonObject): boolean;
 }
 
 /** A request whose bytes are relayed. */
-export interface RelayedBody {
-  bytes: Buffer;
-  members: Members;
-  /** Parsed from `bytes`. */
-  value: JsonObject;
-  stream: boolean;
+export interface RelayedBody extends BodyReading {
+  readonly bytes: Buffer;
+  readonly members: Members;
 }
 
 export interface RelayTarget {

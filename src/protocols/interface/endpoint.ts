@@ -5,7 +5,7 @@ import type { EndpointName, Permission, ProtocolName } from '../../canonical/req
 import type { Traits } from '../../canonical/traits.ts';
 import { percentDecoded } from '../../percent.ts';
 import type { Ids } from '../../ids.ts';
-import type { Envelope } from './bodies.ts';
+import type { BodyReading, Envelope } from './bodies.ts';
 import type { StoredAnswers } from './features.ts';
 import type { SocketDialect } from './socket.ts';
 import type { StreamClassifier, StreamDecoder } from './stream.ts';
@@ -31,7 +31,7 @@ interface WithBody extends Row {
    * Validates what the gateway itself relies on, and finds model and stream, in the body or in the path. Throws GatewayError
    * `invalid_request` naming the field.
    */
-  readEnvelope(value: JsonObject, values: PathValues): Envelope;
+  readEnvelope(body: BodyReading, values: PathValues): Envelope;
   /** The permission that a key needs, if it is not the protocol's. */
   readonly permission?: Permission;
 }
@@ -40,7 +40,7 @@ interface WithBody extends Row {
 export interface Generation extends WithBody {
   readonly does: 'generate';
   /** The endpoint that serves such a body, if another does. */
-  elsewhere?(value: JsonObject): Relayed | undefined;
+  elsewhere?(body: BodyReading): Relayed | undefined;
 }
 
 /** How a model does what an endpoint does. */

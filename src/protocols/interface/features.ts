@@ -4,7 +4,7 @@ import type { JsonObject } from '../../canonical/json.ts';
 import type { Frame } from '../sse/splitter.ts';
 import type { Reply } from '../../canonical/reply.ts';
 import type { HiddenTexts, ReplyContext } from './answer.ts';
-import type { RelayedBody } from './bodies.ts';
+import type { BodyReading, RelayedBody } from './bodies.ts';
 
 /** How to continue a turn that a provider paused because tools that it runs itself take long. */
 export interface PauseTurn {
@@ -106,7 +106,7 @@ export interface StoredAnswers {
   /** The client wants the answer to this request to be stored. */
   isWanted(value: JsonObject): boolean;
   /** Each id once. Throws GatewayError `invalid_request` for more of them than may be read at once. */
-  references(value: JsonObject): References;
+  references(body: BodyReading): References;
   resolve(body: RelayedBody, found: FoundAnswers, bounds: BodyBounds): ResolvedBody;
   /** The client side's `encodeReply`, with what is stored beside the answer. */
   encodeReply(reply: Reply, context: ReplyContext): { answer: JsonObject; hidden: HiddenTexts };

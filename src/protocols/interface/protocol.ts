@@ -17,6 +17,7 @@ import type { Ids } from '../../ids.ts';
 import type { LimitState, SpentMoney } from '../../limit-state.ts';
 import type { Endpoint, Generation, Relayed } from './endpoint.ts';
 import type {
+  BodyReading,
   EncodedRequest,
   Hints,
   RelayedBody,
@@ -55,7 +56,7 @@ export interface ClientSide extends Pick<ProtocolOutline, 'path' | 'setup' | 'ha
    *  what no other protocol can take, naming the field. */
   decodeRequest(value: JsonObject, source?: Buffer | string): GenerationRequest;
   /** What answers depend on; never throws. */
-  readAsked(value: JsonObject): ReplyOptions;
+  readAsked(body: BodyReading): ReplyOptions;
   /** The wire path (without indexes) of a canonical place, for warnings: what this protocol's clients call it. */
   wirePath(field: CanonicalField): string;
   readonly stored?: StoredAnswers;
@@ -131,7 +132,7 @@ export interface Relay {
   /** The client's headers without values that the target is known to refuse: the same list where there are none. */
   fitHeaders?(headers: readonly string[], traits: Traits): FittedHeaders;
   /** Without the conversation, which may be long. Throws as `decodeRequest` does. */
-  readOffer(value: JsonObject): Offer;
+  readOffer(body: BodyReading): Offer;
   /** Usage and finish of a whole reply; throws FailureError as `decodeReply` does, without decoding parts. */
   inspectReply(value: unknown): { usage?: Usage };
   /** `usageAsked`: the client itself asked for usage in the stream. */

@@ -11,7 +11,8 @@ import {
   type JsonValue,
   wellFormedJson,
 } from '../../canonical/json.ts';
-import { JsonSource, rangesOf, skipSpace, skipValue, type Range } from './splice.ts';
+import { JsonSource, rangesOf, skipValue, type Range } from './splice.ts';
+import { skipSpace } from './spans.ts';
 
 /** The object, as it would be written -> the text to write instead. */
 const texts = new WeakMap<object, string>();

@@ -1,8 +1,9 @@
-// One scan of a JSON object's bytes that finds where its members stand, so that a body can be changed without being written anew:
-// the body of a relayed request is. The scan does not validate: JSON.parse does that afterwards. It also counts the values that
-// JSON.parse would create, which may need a thousand times the memory and time of the bytes.
+// Finds where the members of a JSON object stand in its bytes, and changes a body there, so that it is not written anew. The scan does not
+// validate: what it reads is known to be JSON, or JSON.parse judges it afterwards. It also counts the values that JSON.parse would
+// create, which may need a thousand times the memory and time of the bytes.
 import { isObject, type JsonObject } from '../../canonical/json.ts';
 import type { Traits } from '../../canonical/traits.ts';
+import { skipSpace } from './spans.ts';
 
 export interface Range {
   start: number;
@@ -66,7 +67,7 @@ export function measureJson(bytes: Buffer, maxDepth: number, ascii?: string): Si
 }
 
 /** A class, since one is created for every request. It has no map: most requests look up one or two members. */
-class Found implements Members {
+export class Found implements Members {
   readonly list: readonly Member[];
   readonly duplicates: readonly string[];
   readonly tooDeep: boolean;
@@ -189,15 +190,6 @@ function readItems(source: JsonSource, open: number, maxDepth: number): Items {
     at = skipSpace(bytes, at + 1);
   }
   return { items, close: -1, tooDeep: false };
-}
-
-export function skipSpace(bytes: Buffer, from: number): number {
-  let at = from;
-  for (;;) {
-    const byte = bytes[at];
-    if (byte !== 0x20 && byte !== 0x0a && byte !== 0x0d && byte !== 0x09) return at;
-    at++;
-  }
 }
 
 /** The place after the value at `from`, or -1 if it has more than `levels` levels. Adds its values to those of the source. */

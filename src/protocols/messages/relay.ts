@@ -22,7 +22,8 @@ import {
   type UsageTally,
 } from './reply/ending.ts';
 import { isGatewaySignature } from '../../canonical/thinking-signature.ts';
-import { rewriteBody, cutsOf, rangesOf, scanMembers, splice, type Range } from '../json/splice.ts';
+import type { JsonNode } from '../json/body.ts';
+import { rewriteBody, cutsOf, splice, type Range } from '../json/splice.ts';
 import { hints } from './request/envelope.ts';
 import { EMPTY_ANSWER, faulty, EVENT_NOT_JSON } from '../../failures.ts';
 
@@ -212,68 +213,50 @@ function startsAnswer(value: JsonObject, event: string): boolean {
 export function rewrite(body: RelayedBody, target: RelayTarget): RewrittenBody {
   const { withoutThinking } = target;
   const cut = withoutThinking === undefined ? 'unsigned' : 'all';
-  const thinks = withoutThinking === 'refused' && !hints.hasOpenToolTurn(body.value);
-  const cleaned = cleanBody(body.bytes, body.value, cut);
+  const thinks = withoutThinking === 'refused' && !hints.hasOpenToolTurn(body);
+  const cleaned = cleanBody(body, cut);
   // They are for the reports of the vendor: another server may refuse what it does not know.
   const without = target.traits.requestTags ? undefined : 'tags';
   return rewriteBody(body, target, { cleaned, without, thinks });
 }
 
-function isThinking(block: JsonValue | undefined): boolean {
-  return isObject(block) && (block.type === 'thinking' || block.type === 'redacted_thinking');
+const THINKING = ['thinking', 'redacted_thinking'];
+
+function isThinking(block: JsonNode): boolean {
+  return THINKING.includes(block.textOf('type') ?? '');
 }
 
 /** Without a seal, or with one that only the gateway knows. */
-function isUnsigned(block: JsonValue | undefined): boolean {
-  if (!isObject(block) || !isThinking(block)) return false;
-  const seal = block.type === 'thinking' ? block.signature : block.data;
-  return typeof seal !== 'string' || seal === '' || isGatewaySignature(seal);
-}
-
-function blocksToCut(turn: JsonValue, cut: (block: JsonValue | undefined) => boolean): number[] {
-  if (!isObject(turn) || turn.role !== 'assistant' || !Array.isArray(turn.content)) return [];
-  const found: number[] = [];
-  for (let index = 0; index < turn.content.length; index++) if (cut(turn.content[index])) found.push(index);
-  return found;
-}
-
-function member(bytes: Buffer, object: Range, name: string): Range | undefined {
-  return rangesOf(bytes, object.start, object.end).findLast((item) => item.name === name);
+function isUnsigned(block: JsonNode): boolean {
+  if (!isThinking(block)) return false;
+  const seal = block.textOf(block.textOf('type') === 'thinking' ? 'signature' : 'data') ?? '';
+  return seal === '' || isGatewaySignature(seal);
 }
 
 /**
  * Without thinking that is unsigned or the gateway's own, or without all of it. A turn of nothing else goes whole: providers refuse an empty turn, and join the user turns around it.
  * If no turn would be left, the body is unchanged, and the provider reports the error.
  */
-export function cleanBody(bytes: Buffer, value: JsonObject, thinking: 'unsigned' | 'all'): Buffer {
+export function cleanBody(body: RelayedBody, thinking: 'unsigned' | 'all'): Buffer {
   const cut = thinking === 'all' ? isThinking : isUnsigned;
-  const { messages } = value;
-  if (!Array.isArray(messages)) return bytes;
-  const dirty: { turn: number; blocks: number[]; whole: boolean }[] = [];
-  for (let turn = 0; turn < messages.length; turn++) {
-    const message = messages[turn];
-    const blocks = message === undefined ? [] : blocksToCut(message, cut);
-    if (blocks.length === 0) continue;
-    dirty.push({
-      turn,
-      blocks,
-      whole: isObject(message) && blocks.length === (message.content as JsonValue[]).length,
-    });
+  if (!THINKING.some((type) => body.types.has(type))) return body.bytes;
+  const turns = body.list('messages') ?? [];
+  const wholeTurns: number[] = [];
+  const spans: Range[] = [];
+  for (const [index, turn] of turns.entries()) {
+    if (turn.textOf('role') !== 'assistant') continue;
+    const blocks = turn.get('content')?.items() ?? [];
+    const found = blocks.flatMap((block, at) => (cut(block) ? [at] : []));
+    if (found.length === 0) continue;
+    if (found.length === blocks.length) wholeTurns.push(index);
+    else append(spans, cutsOf(blocks, found));
   }
-  const wholeTurns = dirty.filter((item) => item.whole).map((item) => item.turn);
-  if (dirty.length === 0 || wholeTurns.length === messages.length) return bytes;
-  const list = scanMembers(bytes, Infinity).get('messages');
-  if (list === undefined) return bytes;
-  const turns = rangesOf(bytes, list.start, list.end);
-  const spans = cutsOf(turns, wholeTurns);
-  for (const { turn, blocks, whole } of dirty) {
-    const span = turns[turn];
-    const content = whole || span === undefined ? undefined : member(bytes, span, 'content');
-    if (content !== undefined) append(spans, cutsOf(rangesOf(bytes, content.start, content.end), blocks));
-  }
+  if (wholeTurns.length === turns.length) return body.bytes;
+  append(spans, cutsOf(turns, wholeTurns));
+  if (spans.length === 0) return body.bytes;
   return splice(
-    bytes,
-    spans.map((span) => ({ ...span, text: '' })),
+    body.bytes,
+    spans.map(({ start, end }) => ({ start, end, text: '' })),
   );
 }
 

@@ -19,7 +19,7 @@ export function generateAt(fill: Relayed): Generation {
     ...chat,
     path: '/generate',
     readEnvelope: readGenerate,
-    elsewhere: (value) => (isBareText(value) ? fill : undefined),
+    elsewhere: ({ value }) => (isBareText(value) ? fill : undefined),
   };
 }
 

@@ -1,6 +1,7 @@
 // Finds the bytes of a prompt that are none of it: cache marks, which move from request to request, and a line of one client.
 import type { CutKind } from '../../canonical/prompt-print.ts';
-import { JsonSource, skipSpace, type Range } from '../json/splice.ts';
+import { JsonSource, type Range } from '../json/splice.ts';
+import { skipSpace } from '../json/spans.ts';
 import type { MarkShape } from '../interface/prompt.ts';
 
 const QUOTE = 0x22;

@@ -1,7 +1,8 @@
 // Reads the print of a prompt from a request's bytes. A conversation repeats all that it said before, so what an earlier print knows is
 // only hashed once more as a whole, and what was added is read item by item.
 import type { PromptPart, PromptPrint } from '../../canonical/prompt-print.ts';
-import { itemsAt, JsonSource, skipSpace, skipValue, type Members, type Range } from '../json/splice.ts';
+import { itemsAt, JsonSource, skipValue, type Members, type Range } from '../json/splice.ts';
+import { skipSpace } from '../json/spans.ts';
 import { hashesOf, ItemHasher } from './items.ts';
 import { findMarks, withLists, type Mark } from './marks.ts';
 import { behindRun, Hasher, NOTHING } from './runs.ts';

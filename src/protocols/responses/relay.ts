@@ -23,15 +23,7 @@ import { isDone, typeOf } from './stream/decoder.ts';
 import { ItemIds } from './stream/item-ids.ts';
 import { OutputSoFar } from './stream/relayed.ts';
 import { addedCacheKey } from '../shared/cache-key.ts';
-import {
-  rewriteBody,
-  cutsOf,
-  rangesOf,
-  splice,
-  type Addition,
-  type Edit,
-  type Members,
-} from '../json/splice.ts';
+import { rewriteBody, cutsOf, splice, type Addition, type Edit, type Members } from '../json/splice.ts';
 import { EVENT_NOT_JSON, NO_ANSWER, BROKEN_OFF } from '../../failures.ts';
 
 export const keepAlive = ': keep-alive\n\n';
@@ -277,18 +269,14 @@ function toStoreNothing(members: Members): Edit {
 }
 
 /** If nothing would be left, the body stays: the provider says what is wrong with it. */
-function withoutReasoning({ bytes, members, value }: RelayedBody): Buffer {
-  const { input } = value;
-  const list = members.get('input');
-  if (!Array.isArray(input) || list === undefined) return bytes;
-  const indexes = input.flatMap((item, index) =>
-    isObject(item) && item.type === 'reasoning' ? [index] : [],
-  );
-  if (indexes.length === 0 || indexes.length === input.length) return bytes;
-  const cuts = cutsOf(rangesOf(bytes, list.start, list.end), indexes);
+function withoutReasoning(body: RelayedBody): Buffer {
+  const { bytes } = body;
+  const items = body.list('input') ?? [];
+  const indexes = items.flatMap((item, index) => (item.textOf('type') === 'reasoning' ? [index] : []));
+  if (indexes.length === 0 || indexes.length === items.length) return bytes;
   return splice(
     bytes,
-    cuts.map((span) => ({ ...span, text: '' })),
+    cutsOf(items, indexes).map(({ start, end }) => ({ start, end, text: '' })),
   );
 }
 

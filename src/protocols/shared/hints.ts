@@ -1,7 +1,9 @@
 // What every protocol computes for the router from a request: what identifies the conversation, its last turn, and an estimate of its
 // tokens.
+import { crc32 } from 'node:zlib';
 import type { BodyNames } from '../../canonical/body-names.ts';
 import { isObject, type JsonValue, type JsonObject } from '../../canonical/json.ts';
+import type { JsonNode } from '../json/body.ts';
 
 /** No body of most clients names its conversation. */
 export const NO_NAMES: BodyNames = {};
@@ -34,26 +36,36 @@ function sessionOf(user: string): string | undefined {
 }
 
 /** The text before the messages, and the messages up to the first user message. */
-export function beginningOf(before: string, messages: JsonValue | undefined): string {
-  const list = Array.isArray(messages) ? messages : [];
+export function beginningOf(before: string, messages: readonly JsonNode[] = []): string {
   let text = before;
-  for (const message of list) {
-    const { role, content } = isObject(message) ? message : {};
+  for (const message of messages) {
+    const role = message.textOf('role');
+    const content = message.get('content');
     // Most messages are a text: written as one, it is hashed sooner.
     text +=
-      typeof role === 'string' && typeof content === 'string'
-        ? `\n${role} ${content}`
-        : JSON.stringify(message);
+      role !== undefined && content?.isText === true && content.end - content.start <= LONG
+        ? `\n${role} ${content.text ?? ''}`
+        : spelled(message);
     if (role === 'user') return text;
   }
   // Without a user message, none belongs to the beginning for certain.
   return before;
 }
 
+/** Bytes of a message that count as they are written: a longer one has an image, and a hash of it takes longer than all else. */
+const LONG = 65_536;
+const HEAD = 4096;
+
+function spelled(message: JsonNode): string {
+  const { bytes } = message;
+  return bytes.length <= LONG
+    ? bytes.toString()
+    : `${bytes.toString('utf8', 0, HEAD)} ${bytes.length} ${crc32(bytes)}`;
+}
+
 /** The last message that is not system text, which some clients add after the results of tools. */
-export function lastTurn(messages: JsonValue | undefined): JsonValue | undefined {
-  if (!Array.isArray(messages)) return undefined;
-  return messages.findLast((message) => !isObject(message) || message.role !== 'system');
+export function lastTurn(messages: readonly JsonNode[] | undefined): JsonNode | undefined {
+  return messages?.findLast((message) => message.textOf('role') !== 'system');
 }
 
 /**

@@ -1,6 +1,7 @@
 // Names of what a provider keeps: uploaded files, containers, threads. All accounts share the provider's key, so that a name that one
 // account learns would give it what another one left there.
 import { isObject, type JsonValue } from '../../canonical/json.ts';
+import type { JsonNode } from '../json/body.ts';
 
 /** `file_id`, `file_ids`, `vector_store_ids`, `collection_id`. */
 const NAME_OF_ID = /_ids?$/;
@@ -29,6 +30,12 @@ export function keptIn(value: JsonValue | undefined, path: string): string | und
 function namesSome(id: JsonValue | undefined): boolean {
   if (Array.isArray(id)) return id.some((one) => isName(one));
   return isName(id);
+}
+
+/** The type of a tool or a part; undefined: it has none, '': it is no text. */
+export function typeOf(node: JsonNode): string | undefined {
+  const type = node.get('type');
+  return type === undefined || type.isNull ? undefined : (type.text ?? '');
 }
 
 /** Whether a member that names something of a provider's is filled. */

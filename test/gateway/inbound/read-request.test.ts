@@ -2,6 +2,7 @@
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { describe, expect, it } from 'vitest';
+import { DEFAULT_TRAITS } from '../../../src/canonical/traits.ts';
 import { ownArrival, readRequest } from '../../../src/gateway/inbound/read-request.ts';
 import { protocols } from '../../../src/protocols/registry.ts';
 
@@ -18,6 +19,27 @@ const BODY = {
 function bytesOf(body: unknown): Buffer {
   return Buffer.from(JSON.stringify(body));
 }
+
+it('a request that is relayed stays bytes: its conversation and its tools are not parsed', () => {
+  const messages = Array.from({ length: 300 }, (_, at) => [
+    { role: 'user', content: [{ type: 'text', text: `question ${at}` }] },
+    { role: 'assistant', content: [{ type: 'text', text: `answer ${at}` }] },
+  ]).flat();
+  const tools = [{ name: 'look', input_schema: { type: 'object' } }];
+  const { client, relay } = protocols.messages;
+  const inbound = readRequest(
+    ownArrival(protocols.messages),
+    bytesOf({ model: 'm', max_tokens: 1, thinking: { type: 'disabled' }, tools, messages }),
+  );
+  client.hints.names(inbound.value);
+  client.hints.beginning(inbound);
+  client.hints.hasOpenToolTurn(inbound);
+  const { bytes } = relay.rewrite(inbound, { upstream: 'other', traits: DEFAULT_TRAITS });
+  const isParsed = (name: string) => 'value' in (Object.getOwnPropertyDescriptor(inbound.value, name) ?? {});
+  expect(['messages', 'tools', 'thinking'].map(isParsed)).toEqual([false, false, true]);
+  expect(bytes.toString()).toBe(inbound.bytes.toString().replace('"m"', '"other"'));
+  expect(inbound.value.messages).toEqual(messages);
+});
 
 describe('a request that was released', () => {
   it('tells the same as before', () => {

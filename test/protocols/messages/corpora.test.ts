@@ -5,6 +5,7 @@ import type { JsonObject } from '../../../src/canonical/json.ts';
 import { DEFAULT_TRAITS } from '../../../src/canonical/traits.ts';
 import { messages } from '../../../src/protocols/messages/index.ts';
 import { readCountEnvelope } from '../../../src/protocols/messages/request/envelope.ts';
+import { bodyOf } from '../../../src/protocols/json/body.ts';
 
 interface Recorded {
   path: string;
@@ -37,8 +38,8 @@ describe('requests of real agents', () => {
     ({ request }) => {
       const counting = request.path.includes('count_tokens');
       const envelope = counting
-        ? readCountEnvelope(request.body)
-        : messages.client.endpoints[0].readEnvelope(request.body, {});
+        ? readCountEnvelope(bodyOf(request.body))
+        : messages.client.endpoints[0].readEnvelope(bodyOf(request.body), {});
       expect(envelope.model).toBe(request.body.model);
       const before = structuredClone(request.body);
       const decoded = messages.client.decodeRequest(request.body);

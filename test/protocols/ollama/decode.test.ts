@@ -5,6 +5,7 @@ import { GatewayError } from '../../../src/errors.ts';
 import { decodeChat, decodeGenerate } from '../../../src/protocols/ollama/request/decode.ts';
 import { readChat, readGenerate } from '../../../src/protocols/ollama/request/envelope.ts';
 import { hints } from '../../../src/protocols/ollama/request/hints.ts';
+import { bodyOf } from '../../../src/protocols/json/body.ts';
 
 const question = { model: 'm', messages: [{ role: 'user', content: 'hi' }] };
 const decode = (more: JsonObject) => decodeChat({ ...question, ...more });
@@ -104,7 +105,7 @@ describe('options', () => {
 
   it.each([-1, -2, 0])('num_predict %d is no limit', (limit) => {
     expect(decode({ options: { num_predict: limit } }).maxOutputTokens).toBeUndefined();
-    expect(readChat({ ...question, options: { num_predict: limit } }).outputLimit).toBeUndefined();
+    expect(readChat(bodyOf({ ...question, options: { num_predict: limit } })).outputLimit).toBeUndefined();
   });
 });
 
@@ -149,9 +150,9 @@ it('a prompt is a message of the user, with the system text before it', () => {
 });
 
 it('streams unless told not to, and takes the model by its older name', () => {
-  expect(readChat(question)).toMatchObject({ model: 'm', stream: true });
-  expect(readChat({ ...question, stream: false }).stream).toBe(false);
-  expect(readGenerate({ name: 'old', prompt: 'hi' })).toMatchObject({ model: 'old', stream: true });
+  expect(readChat(bodyOf(question))).toMatchObject({ model: 'm', stream: true });
+  expect(readChat(bodyOf({ ...question, stream: false })).stream).toBe(false);
+  expect(readGenerate(bodyOf({ name: 'old', prompt: 'hi' }))).toMatchObject({ model: 'old', stream: true });
 });
 
 it.each([
@@ -171,5 +172,5 @@ it.each([
   [{ options: { stop: [1] } }, 'options.stop: must be a text or an array of texts'],
   [{ model: '' }, 'model: must be a non-empty string'],
 ])('%j is refused: %s', (more, message) => {
-  expect(refusal(() => readChat({ ...question, ...more }))).toBe(message);
+  expect(refusal(() => readChat(bodyOf({ ...question, ...more })))).toBe(message);
 });

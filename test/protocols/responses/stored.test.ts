@@ -2,11 +2,10 @@
 import { describe, expect, it } from 'vitest';
 import type { JsonObject } from '../../../src/canonical/json.ts';
 import { GatewayError } from '../../../src/errors.ts';
-import { scanMembers } from '../../../src/protocols/json/splice.ts';
 import type { FoundAnswers } from '../../../src/protocols/interface/features.ts';
-import type { RelayedBody } from '../../../src/protocols/interface/bodies.ts';
 import { stored } from '../../../src/protocols/responses/stored/index.ts';
 import { show, showInput } from '../../../src/protocols/responses/stored/show.ts';
+import { bodyIn, bodyOf } from '../../../src/protocols/json/body.ts';
 
 const QUESTION = { type: 'message', role: 'user', content: 'Look.' };
 const REASONING = { id: 'rs_1', type: 'reasoning', summary: [] };
@@ -34,11 +33,6 @@ function inlined(value: JsonObject, found: FoundAnswers, use: 'translated' | 're
   return bytes === undefined ? value : (JSON.parse(bytes.toString()) as JsonObject);
 }
 
-function bodyOf(value: JsonObject): RelayedBody {
-  const bytes = Buffer.from(JSON.stringify(value));
-  return { bytes, members: scanMembers(bytes, Infinity), value, stream: false };
-}
-
 function faultOf(value: JsonObject): GatewayError {
   try {
     inlined(value, NONE, 'translated');
@@ -58,13 +52,13 @@ describe('references', () => {
       { ...REASONING, encrypted_content: 'gAAAA' },
       { ...REASONING, id: 'rs_2', encrypted_content: null },
     ];
-    expect(stored.references({ previous_response_id: 'resp_0', input })).toEqual({
+    expect(stored.references(bodyOf({ previous_response_id: 'resp_0', input }))).toEqual({
       ids: ['resp_0', 'rs_1', 'msg_1'],
       bare: ['rs_2'],
       sealed: ['gw1.abc'],
       refers: true,
     });
-    expect(stored.references({ input: 'Look.', previous_response_id: null })).toEqual({
+    expect(stored.references(bodyOf({ input: 'Look.', previous_response_id: null }))).toEqual({
       ids: [],
       bare: [],
       sealed: [],
@@ -80,7 +74,7 @@ describe('many references', () => {
 
   it('are looked up once each', () => {
     const input = [{ id: 'msg_1' }, { id: 'msg_1' }, { ...REASONING }, { ...REASONING }];
-    expect(stored.references({ input, previous_response_id: 'msg_1' })).toEqual({
+    expect(stored.references(bodyOf({ input, previous_response_id: 'msg_1' }))).toEqual({
       ids: ['msg_1'],
       bare: ['rs_1'],
       sealed: [],
@@ -89,8 +83,8 @@ describe('many references', () => {
   });
 
   it('are refused above what is read at once', () => {
-    expect(stored.references(referring(2000)).ids).toHaveLength(2000);
-    expect(() => stored.references(referring(2001))).toThrow(
+    expect(stored.references(bodyOf(referring(2000))).ids).toHaveLength(2000);
+    expect(() => stored.references(bodyOf(referring(2001)))).toThrow(
       'input refers to more than 2000 stored items; send the items themselves',
     );
   });
@@ -154,8 +148,7 @@ describe('a request without its references', () => {
   ])('leaves all but the input byte for byte: %s', (_, input, own) => {
     const rest = '"tools":[{"maximum": 18446744073709551615, "10":1.0}]';
     const bytes = Buffer.from(`{${input}"previous_response_id":"resp_1", ${rest}}`);
-    const value = JSON.parse(bytes.toString()) as JsonObject;
-    const body = { bytes, members: scanMembers(bytes, Infinity), value, stream: false };
+    const body = bodyIn(bytes);
     const found = { ...NONE, texts: textsOf() };
     const text = stored.resolve(body, found, BOUNDS).translated().toString();
     expect(text.endsWith(`${rest}}`)).toBe(true);

@@ -25,7 +25,7 @@ export const completions: Relayed = {
       embeddings === true || completionsPath === false ? undefined : completionsPath,
     ability: 'complete a bare text',
   },
-  readEnvelope(value) {
+  readEnvelope({ value }) {
     const model = readModelName(value);
     const { prompt, stream } = value;
     if (typeof prompt !== 'string' && !Array.isArray(prompt)) refuse('prompt', 'must be a text or a list');

@@ -23,9 +23,10 @@ export const embeddings: Relayed = {
     // An index of the vectors of two models is worthless.
     oneModel: true,
   },
-  readEnvelope(value) {
+  readEnvelope(body) {
+    const { value } = body;
     const model = readModelName(value);
-    if (value.input === undefined || value.input === null) refuse('input', 'is missing');
+    if (body.member('input')?.isNull !== false) refuse('input', 'is missing');
     return { model, stream: value.stream === true, needs: NO_NEEDS };
   },
   inspectReply(value) {

@@ -13,6 +13,7 @@ import { addNativeFields, nativeField } from '../fields.ts';
 import { decodeMessages } from './decode-messages.ts';
 import { decodeReasoning, readsReasoning } from './reasoning.ts';
 import type { ReplyOptions } from '../../interface/answer.ts';
+import type { BodyReading } from '../../interface/bodies.ts';
 import { addUnlikeArguments } from '../stream/tool-calls.ts';
 import { applyLegacy, isLegacy, decodeToolChoice, decodeTools } from './decode-tools.ts';
 
@@ -182,7 +183,7 @@ export const READERS: Readonly<Record<string, Reader | undefined>> = {
   web_search_options: readWebSearch,
 };
 
-export function readAsked(value: JsonObject): ReplyOptions {
+export function readAsked({ value }: BodyReading): ReplyOptions {
   const { stream_options: options } = value;
   const asked: ReplyOptions = { includeUsage: isObject(options) && options.include_usage === true };
   if (isLegacy(value)) asked.legacyFunctions = true;
@@ -209,7 +210,7 @@ function keepWritten({ messages, tools, functions }: JsonObject, source: Buffer 
   keepSource(source, places);
 }
 
-export function readOffer(value: JsonObject): Offer {
+export function readOffer({ value }: BodyReading): Offer {
   const { tools, functions, tool_choice, function_call, response_format } = value;
   return decodeRequest({ messages: [], tools, functions, tool_choice, function_call, response_format });
 }

@@ -3,26 +3,28 @@
 import { isObject, type JsonObject, type JsonValue } from '../../../canonical/json.ts';
 import { NO_NEEDS, type Needs } from '../../../canonical/traits.ts';
 import { ANSWERS_LATER, readModelName, refuse } from '../../shared/client.ts';
-import type { Envelope, Hints } from '../../interface/bodies.ts';
-import { isName, keptIn } from '../../shared/kept.ts';
+import type { BodyReading, Envelope, Hints } from '../../interface/bodies.ts';
+import type { JsonNode } from '../../json/body.ts';
+import { isName, keptIn, typeOf } from '../../shared/kept.ts';
 import { beginningOf, keyAlone, lastTurn, estimateBody, sessionIn } from '../../shared/hints.ts';
 import { steps } from '../steps.ts';
 
 const ROLES: ReadonlySet<unknown> = new Set(['developer', 'system', 'user', 'assistant', 'tool', 'function']);
 
-export function readEnvelope(value: JsonObject): Envelope {
+export function readEnvelope(body: BodyReading): Envelope {
+  const { value } = body;
   const model = readModelName(value);
   const needs: Needs = {
     ...NO_NEEDS,
-    tools: isFilled(value.tools) || isFilled(value.functions),
+    tools: isFilled(body.member('tools')) || isFilled(body.member('functions')),
     thinking: asksToThink(value),
     structuredOutput: asksForStructure(value.response_format),
     serverTools: isObject(value.web_search_options),
   };
-  const found: Found = { needs, kept: keptBeside(value) };
-  readMessages(value.messages, found);
+  const found: Found = { needs, kept: keptBeside(body) };
+  readMessages(body, found);
   if (Array.isArray(value.modalities) && value.modalities.includes('audio')) needs.audio = true;
-  checkOptions(value);
+  checkOptions(body);
   // xAI answers with a number under which the answer can be fetched later.
   if (value.deferred === true) refuse('deferred', ANSWERS_LATER);
   return { model, stream: value.stream === true, needs, kept: found.kept };
@@ -36,53 +38,61 @@ interface Found {
 }
 
 /** Their schemas may have members of any name. */
-const DEFINED_BY_CLIENT: ReadonlySet<unknown> = new Set([undefined, null, 'function', 'custom']);
+const DEFINED_BY_CLIENT: ReadonlySet<unknown> = new Set([undefined, 'function', 'custom']);
 
 /** Tools that the provider runs, and a prompt that Gemini keeps. */
-function keptBeside({ tools, cached_content: cached, extra_body: extra }: JsonObject): string | undefined {
+function keptBeside(body: BodyReading): string | undefined {
+  const { cached_content: cached, extra_body: extra } = body.value;
   if (isName(cached)) return 'cached_content';
   const google = isObject(extra) ? extra.google : undefined;
   if (isObject(google) && isName(google.cached_content)) return 'extra_body.google.cached_content';
-  if (!Array.isArray(tools)) return undefined;
-  for (let at = 0; at < tools.length; at++) {
-    const tool = tools[at];
-    if (!isObject(tool) || DEFINED_BY_CLIENT.has(tool.type)) continue;
-    const found = keptIn(tool, `tools[${at}]`);
+  for (const [at, tool] of body.list('tools')?.entries() ?? []) {
+    if (!tool.isObject || DEFINED_BY_CLIENT.has(typeOf(tool))) continue;
+    const found = keptIn(tool.value, `tools[${at}]`);
     if (found !== undefined) return found;
   }
   return undefined;
 }
 
-function readMessages(messages: JsonValue | undefined, found: Found): void {
-  if (!Array.isArray(messages)) refuse('messages', 'must be an array');
+/** Types of parts that say what is needed; all others are skipped. */
+const TELLING = ['image_url', 'file', 'input_audio'];
+
+function readMessages(body: BodyReading, found: Found): void {
+  const messages = body.list('messages');
+  if (messages === undefined) refuse('messages', 'must be an array');
   if (messages.length === 0) refuse('messages', 'must not be empty');
+  const isTelling = TELLING.some((type) => body.types.has(type));
+  const isSpoken = body.hasName('audio');
   for (let i = 0; i < messages.length; i++) {
     const message = messages[i];
-    if (!isObject(message)) refuse(`messages[${i}]`, 'must be an object');
-    if (!ROLES.has(message.role)) {
+    if (message?.isObject !== true) refuse(`messages[${i}]`, 'must be an object');
+    const role = message.textOf('role');
+    if (!ROLES.has(role)) {
       refuse(`messages[${i}].role`, `must be one of ${[...ROLES].join(', ')}`);
     }
-    const { content, audio } = message;
-    if (Array.isArray(content)) readParts(content, found, i);
-    else if (typeof content !== 'string') checkNoContent(message, i);
-    if (audio === undefined || audio === null) continue;
+    const content = message.get('content');
+    if (content?.isList === true) {
+      if (isTelling) readParts(content.items(), found, i);
+    } else if (content?.isText !== true) checkNoContent(message, content, i);
+    const audio = isSpoken ? message.get('audio') : undefined;
+    if (audio === undefined || audio.isNull) continue;
     found.needs.audio = true;
     // An answer that was spoken, by its name.
-    if (isObject(audio) && isName(audio.id)) found.kept ??= `messages[${i}].audio.id`;
+    if (isName(audio.get('id')?.value)) found.kept ??= `messages[${i}].audio.id`;
   }
 }
 
-function checkNoContent(message: JsonObject, i: number): void {
+function checkNoContent(message: JsonNode, content: JsonNode | undefined, i: number): void {
   const where = `messages[${i}].content`;
-  const { content } = message;
-  if (content !== undefined && content !== null) refuse(where, 'must be a string or an array');
+  if (content !== undefined && !content.isNull) refuse(where, 'must be a string or an array');
+  const role = message.textOf('role');
   const instead =
-    message.role === 'function' ||
-    (message.role === 'assistant' &&
-      (isFilled(message.tool_calls) ||
-        isObject(message.function_call) ||
-        typeof message.refusal === 'string' ||
-        isObject(message.audio)));
+    role === 'function' ||
+    (role === 'assistant' &&
+      (isFilled(message.get('tool_calls')) ||
+        message.get('function_call')?.isObject === true ||
+        message.get('refusal')?.isText === true ||
+        message.get('audio')?.isObject === true));
   if (!instead)
     refuse(
       where,
@@ -90,28 +100,29 @@ function checkNoContent(message: JsonObject, i: number): void {
     );
 }
 
-function readParts(parts: JsonValue[], found: Found, message: number): void {
+function readParts(parts: readonly JsonNode[], found: Found, message: number): void {
   const { needs } = found;
-  for (let at = 0; at < parts.length; at++) {
-    const part = parts[at];
-    if (!isObject(part)) continue;
-    if (part.type === 'image_url') needs[isPdf(part.image_url) ? 'document' : 'image'] = true;
-    else if (part.type === 'file') {
+  for (const [at, part] of parts.entries()) {
+    const type = part.textOf('type');
+    if (type === 'image_url') needs[isPdf(part.get('image_url')) ? 'document' : 'image'] = true;
+    else if (type === 'file') {
       needs.document = true;
-      const file = isObject(part.file) ? part.file : part;
-      if (isName(file.file_id)) found.kept ??= `messages[${message}].content[${at}].file.file_id`;
-    } else if (part.type === 'input_audio') needs.audio = true;
+      const inner = part.get('file');
+      const file = inner?.isObject === true ? inner : part;
+      if (isName(file.get('file_id')?.value))
+        found.kept ??= `messages[${message}].content[${at}].file.file_id`;
+    } else if (type === 'input_audio') needs.audio = true;
   }
 }
 
 /** Some clients send a PDF in the form of an image. */
-function isPdf(image: JsonValue | undefined): boolean {
-  const url = isObject(image) ? image.url : image;
-  return typeof url === 'string' && url.startsWith('data:application/pdf');
+function isPdf(image: JsonNode | undefined): boolean {
+  const url = image?.isObject === true ? image.get('url') : image;
+  return url?.startsWith('data:application/pdf') === true;
 }
 
-function isFilled(value: JsonValue | undefined): boolean {
-  return Array.isArray(value) && value.length > 0;
+function isFilled(list: JsonNode | undefined): boolean {
+  return list?.isList === true && !list.isEmpty;
 }
 
 function asksForStructure(format: JsonValue | undefined): boolean {
@@ -158,9 +169,9 @@ const OPTIONS: readonly (readonly [name: string, check: Check, message: string])
   ],
 ];
 
-function checkOptions(value: JsonObject): void {
+function checkOptions(body: BodyReading): void {
   for (const [name, check, message] of OPTIONS) {
-    const option = value[name];
+    const option = name === 'tools' && body.list(name) !== undefined ? [] : body.value[name];
     if (option !== undefined && option !== null && !check(option)) refuse(name, message);
   }
 }
@@ -172,11 +183,11 @@ export function asksForUsage({ stream_options: options }: JsonObject): boolean {
 export const hints: Hints = {
   estimate: estimateBody,
   names: (value) => sessionIn(value.metadata) ?? keyAlone(value),
-  beginning: ({ messages }) => beginningOf('', messages),
+  beginning: (body) => beginningOf('', body.list('messages')),
   steps,
-  hasOpenToolTurn({ messages }) {
-    const last = lastTurn(messages);
-    return isObject(last) && (last.role === 'tool' || last.role === 'function');
+  hasOpenToolTurn(body) {
+    const role = lastTurn(body.list('messages'))?.textOf('role');
+    return role === 'tool' || role === 'function';
   },
   asksForUsage,
 };

@@ -64,16 +64,12 @@ function webSearch(tools: readonly Tool[]): WebSearch | undefined {
   return Object.keys(location).length === 0 ? {} : { location };
 }
 
-export function addsTool(block: JsonValue): block is JsonObject {
-  return isObject(block) && block.type === 'tool_addition';
-}
-
 /** Tools that are defined where they are added on the way; one that is defined anew takes the place of the former. */
 function addLater(tools: Tool[], messages: JsonValue | undefined): void {
   const places = new Map(tools.map(({ name }, at) => [name, at]));
   for (const [at, message] of list(messages).entries()) {
     for (const [index, block] of (isObject(message) ? list(message.content) : []).entries()) {
-      if (!addsTool(block)) continue;
+      if (!isObject(block) || block.type !== 'tool_addition') continue;
       const definition = addedTool(block);
       if (definition === undefined) continue;
       const tool = decodeTool(definition, `messages[${at}].content[${index}].tool.definition`);

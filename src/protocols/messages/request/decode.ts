@@ -14,12 +14,14 @@ import {
 import { isReordered, keepSource, type ArgumentsPath } from '../../json/raw-json.ts';
 import { isEffort } from '../../shared/effort.ts';
 import type { ReplyOptions } from '../../interface/answer.ts';
+import type { BodyReading } from '../../interface/bodies.ts';
 import { decodeCache, decodeParts } from './decode-content.ts';
 import { refuse } from '../../shared/client.ts';
 import { addNativeFields, nativeField } from '../fields.ts';
 import { addUnlikeInputs } from '../reply/decode.ts';
 import { count, list, text } from '../wire-types.ts';
-import { addsTool, decodeToolChoice, decodeTools } from './decode-tools.ts';
+import { toolAdditions } from './envelope.ts';
+import { decodeToolChoice, decodeTools } from './decode-tools.ts';
 
 function decodeSystem(system: JsonValue | undefined, native: NativeField[]): Message[] {
   const parts = decodeParts(system, () => 'system', native).flatMap((part) => {
@@ -163,17 +165,20 @@ function distinct(fields: NativeField[]): NativeField[] {
   return fields.filter((field) => !seen.has(field.path) && seen.add(field.path));
 }
 
-export function readAsked(value: JsonObject): ReplyOptions {
-  const responseFormat = decodeFormat(value, []);
-  return { includeUsage: true, reasoning: decodeReasoning(value, []), responseFormat };
+export function readAsked({ value }: BodyReading): ReplyOptions {
+  const { thinking, output_config, output_format } = value;
+  const asked: JsonObject = { thinking, output_config, output_format };
+  return {
+    includeUsage: true,
+    reasoning: decodeReasoning(asked, []),
+    responseFormat: decodeFormat(asked, []),
+  };
 }
 
-export function readOffer({ tools, tool_choice, output_config, output_format, messages }: JsonObject): Offer {
-  const additions = list(messages).flatMap((message) =>
-    isObject(message) ? list(message.content).filter(addsTool) : [],
-  );
-  const turns: JsonValue[] = additions.length === 0 ? [] : [{ role: 'user', content: additions }];
-  return decodeRequest({ tools, tool_choice, output_config, output_format, messages: turns });
+export function readOffer(body: BodyReading): Offer {
+  const { tools, tool_choice, output_config, output_format } = body.value;
+  const messages = toolAdditions(body).map(({ value }) => ({ role: 'user', content: [value] }));
+  return decodeRequest({ tools, tool_choice, output_config, output_format, messages });
 }
 
 /** Arguments are text from here on: the text that they were sent as. Schemas keep their order. */

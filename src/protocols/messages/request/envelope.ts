@@ -1,11 +1,12 @@
 // What the gateway reads of a messages request, relayed or not: its envelope, what routing asks of it, and whether a body is one of
 // this protocol. On the path of every request: one shallow pass, no schema library. Everything else is the provider's to judge.
-import { isObject, type JsonObject, type JsonValue } from '../../../canonical/json.ts';
+import { isObject, type JsonObject } from '../../../canonical/json.ts';
 import { NO_NEEDS, type Needs } from '../../../canonical/traits.ts';
-import type { Envelope, Hints } from '../../interface/bodies.ts';
+import type { BodyReading, Envelope, Hints } from '../../interface/bodies.ts';
+import type { JsonNode } from '../../json/body.ts';
 import { readModelName, refuse } from '../../shared/client.ts';
 import { addedTool } from '../wire-types.ts';
-import { isName, keptIn } from '../../shared/kept.ts';
+import { isName, keptIn, typeOf } from '../../shared/kept.ts';
 import { beginningOf, lastTurn, estimateBody, NO_NAMES, sessionIn } from '../../shared/hints.ts';
 import { steps } from '../steps.ts';
 
@@ -44,61 +45,76 @@ function keptBeside({ container, thread }: JsonObject): string | undefined {
   return isObject(thread) && isName(thread.previous_message_id) ? 'thread.previous_message_id' : undefined;
 }
 
-function checkTurns(value: JsonObject, found: Found): void {
-  const { messages } = value;
-  if (!Array.isArray(messages) || messages.length === 0) refuse('messages', 'must be a non-empty array');
-  const turns: readonly JsonValue[] = messages;
+const TOOL_ADDITION = 'tool_addition';
+/** Types of blocks that say what is needed; all others are skipped. */
+const TELLING = ['image', 'document', 'container_upload', TOOL_ADDITION];
+
+function checkTurns(body: BodyReading, found: Found): void {
+  const turns = body.list('messages') ?? [];
+  if (turns.length === 0) refuse('messages', 'must be a non-empty array');
+  const isTelling = TELLING.some((type) => body.types.has(type)) || body.hasName('file_id');
   for (let index = 0; index < turns.length; index++) {
     const turn = turns[index];
-    if (!isObject(turn)) refuse(`messages[${index}]`, 'must be an object');
-    const { role, content } = turn;
+    if (turn?.isObject !== true) refuse(`messages[${index}]`, 'must be an object');
+    const role = turn.textOf('role');
+    const content = turn.get('content');
     if (role !== 'user' && role !== 'assistant' && role !== 'system') {
       refuse(`messages[${index}].role`, 'must be "user", "assistant" or "system"');
     }
-    if (Array.isArray(content)) lookAtBlocks(content, found, index);
-    else if (typeof content !== 'string' && !setsOutputAlone(turn)) {
+    if (content?.isList === true) {
+      if (isTelling) lookAtBlocks(content.items(), found, index);
+    } else if (content?.isText !== true && !setsOutputAlone(turn)) {
       refuse(`messages[${index}].content`, 'must be a string or an array of content blocks');
     }
   }
 }
 
 /** A system message may change the effort and have no text. */
-function setsOutputAlone({ role, content, output_config: output }: JsonObject): boolean {
-  return role === 'system' && (content === undefined || content === null) && isObject(output);
+function setsOutputAlone(turn: JsonNode): boolean {
+  const isSystem = turn.textOf('role') === 'system';
+  return isSystem && turn.get('content')?.isNull !== false && turn.get('output_config')?.isObject === true;
 }
 
 /** Tool results may contain images and documents, and documents that consist of blocks may contain images. */
-function lookAtBlocks(blocks: readonly JsonValue[], found: Found, turn: number): void {
+function lookAtBlocks(blocks: readonly JsonNode[], found: Found, turn: number): void {
   const { needs } = found;
   for (const block of blocks) {
-    if (!isObject(block)) continue;
-    const { type, source } = block;
-    if (isObject(source) && isName(source.file_id))
-      found.kept ??= `messages[${turn}].content[].source.file_id`;
+    if (!block.isObject) continue;
+    const type = block.textOf('type');
+    const source = block.get('source');
+    if (isName(source?.get('file_id')?.value)) found.kept ??= `messages[${turn}].content[].source.file_id`;
     if (type === 'image') needs.image = true;
     else if (type === 'container_upload') found.kept ??= `messages[${turn}].content[].file_id`;
-    else if (type === 'tool_addition') {
-      if (addedTool(block) !== undefined) needs.tools = true;
+    else if (type === TOOL_ADDITION) {
+      const tool = block.get('tool')?.value;
+      if (addedTool({ tool }) !== undefined) needs.tools = true;
     } else if (type === 'tool_result') {
-      if (Array.isArray(block.content)) lookAtBlocks(block.content, found, turn);
-    } else if (type === 'document' && isObject(source)) {
-      if (source.type === 'content') {
-        if (Array.isArray(source.content)) lookAtBlocks(source.content, found, turn);
-      } else if (source.type !== 'text') needs.document = true;
+      lookAtBlocks(block.get('content')?.items() ?? [], found, turn);
+    } else if (type === 'document' && source?.isObject === true) {
+      const kind = source.textOf('type');
+      if (kind === 'content') lookAtBlocks(source.get('content')?.items() ?? [], found, turn);
+      else if (kind !== 'text') needs.document = true;
     }
   }
 }
 
-const DEFINED_BY_CLIENT: ReadonlySet<unknown> = new Set([undefined, null, 'custom']);
+/** Blocks that add tools on the way. */
+export function toolAdditions(body: BodyReading): JsonNode[] {
+  if (!body.types.has(TOOL_ADDITION)) return [];
+  const blocks = (body.list('messages') ?? []).flatMap((turn) => turn.get('content')?.items() ?? []);
+  return blocks.filter((block) => block.textOf('type') === TOOL_ADDITION);
+}
 
-function lookAtTools(tools: readonly JsonValue[], found: Found): void {
-  for (let at = 0; at < tools.length; at++) {
-    const tool = tools[at];
-    if (!isObject(tool)) continue;
-    if (typeof tool.type === 'string' && isServerTool(tool.type)) found.needs.serverTools = true;
+const DEFINED_BY_CLIENT: ReadonlySet<unknown> = new Set([undefined, 'custom']);
+
+function lookAtTools(tools: readonly JsonNode[], found: Found): void {
+  for (const [at, tool] of tools.entries()) {
+    if (!tool.isObject) continue;
+    const type = typeOf(tool);
+    if (type !== undefined && isServerTool(type)) found.needs.serverTools = true;
     else found.needs.tools = true;
     // The schema of a tool of the client's own may have members of any name.
-    if (!DEFINED_BY_CLIENT.has(tool.type)) found.kept ??= keptIn(tool, `tools[${at}]`);
+    if (!DEFINED_BY_CLIENT.has(type)) found.kept ??= keptIn(tool.value, `tools[${at}]`);
   }
 }
 
@@ -109,15 +125,17 @@ function lookAtOptions(value: JsonObject, needs: Needs): void {
   if (Array.isArray(value.mcp_servers) && value.mcp_servers.length > 0) needs.serverTools = true;
 }
 
-function checkOptions(value: JsonObject): void {
+function checkOptions(body: BodyReading): void {
+  const { value } = body;
   checkNumber(value, 'max_tokens', 0, Infinity, true);
   checkNumber(value, 'temperature', 0, 1, false);
   checkNumber(value, 'top_p', 0, 1, false);
   checkNumber(value, 'top_k', 0, Infinity, false);
-  const { stream, system, stop_sequences: stop, thinking, tool_choice: choice, tools } = value;
+  const { stream, stop_sequences: stop, thinking, tool_choice: choice } = value;
+  const [system, tools] = [body.member('system'), body.member('tools')];
   if (stream !== undefined && stream !== null && typeof stream !== 'boolean')
     refuse('stream', 'must be true or false');
-  if (system !== undefined && system !== null && typeof system !== 'string' && !Array.isArray(system)) {
+  if (system !== undefined && !system.isNull && !system.isText && !system.isList) {
     refuse('system', 'must be a string or an array of text blocks');
   }
   if (stop !== undefined && stop !== null) {
@@ -129,24 +147,26 @@ function checkOptions(value: JsonObject): void {
     refuse('thinking', 'must be an object');
   if (choice !== undefined && choice !== null && !isObject(choice))
     refuse('tool_choice', 'must be an object');
-  if (tools !== undefined && tools !== null && !Array.isArray(tools)) refuse('tools', 'must be an array');
+  if (tools !== undefined && !tools.isNull && !tools.isList) refuse('tools', 'must be an array');
 }
 
 /** The envelope of `/messages/count_tokens`: nothing is generated, so `max_tokens` is not required. */
-export function readCountEnvelope(value: JsonObject): Envelope {
+export function readCountEnvelope(body: BodyReading): Envelope {
+  const { value } = body;
   const model = readModelName(value);
   const needs: Needs = { ...NO_NEEDS };
   const found: Found = { needs, kept: keptBeside(value) };
-  checkTurns(value, found);
-  checkOptions(value);
-  if (Array.isArray(value.tools)) lookAtTools(value.tools, found);
+  checkTurns(body, found);
+  checkOptions(body);
+  lookAtTools(body.list('tools') ?? [], found);
   lookAtOptions(value, needs);
   return { model, stream: value.stream === true, needs, kept: found.kept };
 }
 
-export function readEnvelope(value: JsonObject): Envelope {
-  const envelope = readCountEnvelope(value);
-  if (typeof value.max_tokens !== 'number') refuse('max_tokens', 'is required: a whole number of at least 0');
+export function readEnvelope(body: BodyReading): Envelope {
+  const envelope = readCountEnvelope(body);
+  if (typeof body.value.max_tokens !== 'number')
+    refuse('max_tokens', 'is required: a whole number of at least 0');
   return envelope;
 }
 
@@ -156,16 +176,15 @@ const SYSTEM_END = 2000;
 export const hints: Hints = {
   estimate: estimateBody,
   names: ({ metadata }) => sessionIn(metadata) ?? NO_NAMES,
-  beginning: ({ system, messages }) =>
-    beginningOf((JSON.stringify(system) ?? '').slice(-SYSTEM_END), messages),
+  beginning(body) {
+    const system = body.member('system');
+    const before = system?.bytes.subarray(-SYSTEM_END).toString() ?? '';
+    return beginningOf(before, body.list('messages'));
+  },
   steps,
-  hasOpenToolTurn({ messages }) {
-    const last = lastTurn(messages);
-    return (
-      isObject(last) &&
-      Array.isArray(last.content) &&
-      last.content.some((part) => isObject(part) && part.type === 'tool_result')
-    );
+  hasOpenToolTurn(body) {
+    const content = lastTurn(body.list('messages'))?.get('content');
+    return content?.items().some((part) => part.textOf('type') === 'tool_result') === true;
   },
   // Streams of this protocol always report usage.
   asksForUsage: () => true,

@@ -40,7 +40,7 @@ export function embedAt(embeddings: Relayed, form: EmbedForm): Relayed {
     path: form.path,
     below: BELOW,
     keyless: true,
-    readEnvelope: (value) => readEnvelope(value, form),
+    readEnvelope: ({ value }) => readEnvelope(value, form),
     carrier: carrierOf(embeddings, form),
   };
 }

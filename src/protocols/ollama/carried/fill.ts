@@ -21,8 +21,9 @@ export function fillIn(completions: Relayed): Relayed {
     path: '/generate',
     below: BELOW,
     keyless: true,
-    readEnvelope(value) {
-      const envelope = readGenerate(value);
+    readEnvelope(body) {
+      const { value } = body;
+      const envelope = readGenerate(body);
       if (envelope.readyAnswer === undefined || stringOf(value.suffix) === '') return envelope;
       // Nothing stands before the gap.
       return { model: modelIn(value), stream: isStream(value), needs: envelope.needs };

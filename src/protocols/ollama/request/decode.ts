@@ -9,6 +9,7 @@ import type {
   Tool,
 } from '../../../canonical/request.ts';
 import type { ReplyOptions } from '../../interface/answer.ts';
+import type { BodyReading } from '../../interface/bodies.ts';
 import { isReordered, keepSource, mayDiffer, type ArgumentsPath } from '../../json/raw-json.ts';
 import { refuse } from '../../shared/client.ts';
 import { isEffort } from '../../shared/effort.ts';
@@ -32,7 +33,11 @@ export function decodeGenerate(value: JsonObject, source?: Buffer | string): Gen
 }
 
 /** What answers depend on; never throws. */
-export function readAsked(value: JsonObject): ReplyOptions {
+export function readAsked({ value }: BodyReading): ReplyOptions {
+  return askedIn(value);
+}
+
+function askedIn(value: JsonObject): ReplyOptions {
   const { model, name, think, format } = value;
   const asked: ReplyOptions = { includeUsage: true, asked: { model: stringOf(model) || stringOf(name) } };
   const reasoning = reasoningOf(think);
@@ -51,7 +56,7 @@ function decode(value: JsonObject, messages: Message[]): GenerationRequest {
     stream: isStream(value),
     messages,
     native: nativeFields(value, options),
-    ...readAsked(value),
+    ...askedIn(value),
     includeUsage: true,
   };
   const tools = decodeTools(value.tools);

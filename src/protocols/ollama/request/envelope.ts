@@ -2,7 +2,7 @@
 // what it needs, and whether anything is asked at all: a request without a question only loads the model.
 import { isObject, type JsonObject, type JsonValue } from '../../../canonical/json.ts';
 import { NO_NEEDS, type Needs } from '../../../canonical/traits.ts';
-import type { Envelope } from '../../interface/bodies.ts';
+import type { BodyReading, Envelope } from '../../interface/bodies.ts';
 import { readModelName, refuse } from '../../shared/client.ts';
 import { isEffort } from '../../shared/effort.ts';
 import { chatForm, generateForm, type Form } from '../reply/forms.ts';
@@ -27,7 +27,7 @@ export function optionsIn({ options }: JsonObject): JsonObject {
   return options;
 }
 
-export function readChat(value: JsonObject): Envelope {
+export function readChat({ value }: BodyReading): Envelope {
   const model = modelIn(value);
   const needs = needsOf(value);
   const { messages } = value;
@@ -41,7 +41,7 @@ export function readChat(value: JsonObject): Envelope {
   return { model, stream: isStream(value), needs, ...limitOf(value) };
 }
 
-export function readGenerate(value: JsonObject): Envelope {
+export function readGenerate({ value }: BodyReading): Envelope {
   const model = modelIn(value);
   const needs = needsOf(value);
   const { prompt, system, images } = value;

@@ -1,6 +1,7 @@
 // What routing and recording ask of a body of Ollama's clients without decoding it.
 import { isObject, type JsonObject, type JsonValue, stringOf } from '../../../canonical/json.ts';
 import type { Hints } from '../../interface/bodies.ts';
+import { bodyOf } from '../../json/body.ts';
 import type { PromptShape } from '../../interface/prompt.ts';
 import { steps } from '../steps.ts';
 import { beginningOf, estimateBody, lastTurn, NO_NAMES } from '../../shared/hints.ts';
@@ -29,12 +30,9 @@ export const hints: Hints = {
     return estimateBody(body);
   },
   names: () => NO_NAMES,
-  beginning: (value) => beginningOf('', messagesIn(value)),
+  beginning: ({ value }) => beginningOf('', bodyOf({ messages: messagesIn(value) }).list('messages')),
   steps,
-  hasOpenToolTurn({ messages }) {
-    const last = lastTurn(messages);
-    return isObject(last) && last.role === 'tool';
-  },
+  hasOpenToolTurn: (body) => lastTurn(body.list('messages'))?.textOf('role') === 'tool',
   asksForUsage: () => true,
 };
 

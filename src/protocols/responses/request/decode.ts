@@ -11,11 +11,12 @@ import type {
 } from '../../../canonical/request.ts';
 import { isReordered, keepSource, mayDiffer, type ArgumentsPath } from '../../json/raw-json.ts';
 import type { ReplyOptions } from '../../interface/answer.ts';
+import type { BodyReading } from '../../interface/bodies.ts';
 import { isEffort } from '../../shared/effort.ts';
 import { addNativeFields, nativeField } from '../fields.ts';
 import { decodeInput } from './decode-input.ts';
 import { decodeToolChoice, decodeTools, decodeWebSearch } from './decode-tools.ts';
-import { directoryOf, itemsWithTools, readToolLists } from './tools.ts';
+import { bringsTools, directoryOf, itemsWithTools, readToolLists } from './tools.ts';
 
 /** Arguments that are sent as objects are text from here on: the text that they were sent as. Schemas keep their order. */
 function keepWritten({ tools, input }: JsonObject, source: Buffer | string): void {
@@ -57,7 +58,7 @@ export function decodeRequest(value: JsonObject, source?: Buffer | string): Gene
     stream: value.stream === true,
     includeUsage: true,
     messages: [...decodeInstructions(value), ...decodeInput(value, directory, native)],
-    asked: askedOf(value),
+    asked: askedOf(value, itemsWithTools(value.input)),
     native,
   };
   decodeLimits(value, request);
@@ -81,8 +82,15 @@ function distinct(fields: NativeField[]): NativeField[] {
   return fields.filter(({ path }) => !seen.has(path) && seen.add(path));
 }
 
-export function readOffer({ tools, tool_choice, text, input }: JsonObject): Offer {
-  return decodeRequest({ tools, tool_choice, text, input: itemsWithTools(input) });
+/** The items of the input that bring tools. */
+function toolItems(body: BodyReading): JsonValue[] {
+  const items = body.list('input') ?? [];
+  return items.filter((item) => bringsTools(item.textOf('type'))).map(({ value }) => value);
+}
+
+export function readOffer(body: BodyReading): Offer {
+  const { tools, tool_choice, text } = body.value;
+  return decodeRequest({ tools, tool_choice, text, input: toolItems(body) });
 }
 
 function decodeInstructions({ instructions }: JsonObject): Message[] {
@@ -168,20 +176,20 @@ const REPEATED: ReadonlySet<string> = new Set([
 ]);
 
 /** With the items of the input that bring tools: a directory can be made of it, as of the request. */
-function askedOf(value: JsonObject): JsonObject {
+function askedOf(value: JsonObject, items: JsonValue[]): JsonObject {
   const asked: JsonObject = {};
   for (const name in value) if (REPEATED.has(name)) asked[name] = value[name];
-  const items = itemsWithTools(value.input);
   if (items.length > 0) asked.input = items;
   return asked;
 }
 
-export function readAsked(value: JsonObject): ReplyOptions {
+export function readAsked(body: BodyReading): ReplyOptions {
+  const { value } = body;
   const native: NativeField[] = [];
   return {
     includeUsage: true,
     reasoning: decodeReasoning(value.reasoning, native),
     responseFormat: decodeText(value.text, native),
-    asked: askedOf(value),
+    asked: askedOf(value, toolItems(body)),
   };
 }

@@ -1,24 +1,26 @@
 // What the gateway reads of a responses request, relayed or not: its envelope, what routing asks of it, and whether a body is one of
 // this protocol. On the path of every request: one shallow pass, no schema library.
 import type { BodyNames } from '../../../canonical/body-names.ts';
-import { isObject, type JsonObject, type JsonValue } from '../../../canonical/json.ts';
+import { isObject, stringOf, type JsonObject, type JsonValue } from '../../../canonical/json.ts';
 import { NO_NEEDS, type Needs } from '../../../canonical/traits.ts';
-import type { Envelope, Hints } from '../../interface/bodies.ts';
+import type { BodyReading, Envelope, Hints } from '../../interface/bodies.ts';
+import type { JsonNode } from '../../json/body.ts';
 import { ANSWERS_LATER, readModelName, refuse } from '../../shared/client.ts';
-import { isHosted } from './tools.ts';
-import { isName, keptIn } from '../../shared/kept.ts';
+import { bringsTools, isHosted } from './tools.ts';
+import { isName, keptIn, typeOf } from '../../shared/kept.ts';
 import { beginningOf, estimateBody, keyAlone, sessionIn } from '../../shared/hints.ts';
 import { steps } from '../steps.ts';
 
-export function readEnvelope(value: JsonObject): Envelope {
+export function readEnvelope(body: BodyReading): Envelope {
+  const { value } = body;
   const model = readModelName(value);
-  checkOptions(value);
+  checkOptions(body);
   // The job would run, and its answer could not be fetched here: a client would start it again and again.
   if (value.background === true) refuse('background', ANSWERS_LATER);
   const needs = { ...NO_NEEDS, thinking: asksToThink(value), structuredOutput: asksForStructure(value.text) };
   const found: Found = { needs, kept: keptBeside(value) };
-  readTools(value.tools, 'tools', found);
-  readInput(value, found);
+  readTools(body.list('tools'), 'tools', found);
+  readInput(body, found);
   return { model, stream: value.stream === true, needs, kept: found.kept };
 }
 
@@ -40,37 +42,48 @@ const ROLES: ReadonlySet<unknown> = new Set(['user', 'assistant', 'system', 'dev
 /** With instructions, an earlier response or a stored prompt the input may be left out. */
 const INSTEAD_OF_INPUT = ['instructions', 'previous_response_id', 'conversation', 'prompt'] as const;
 
-function readInput(value: JsonObject, found: Found): void {
-  const { input } = value;
-  if (typeof input === 'string') return;
-  if (input === undefined || input === null) {
-    if (INSTEAD_OF_INPUT.some((name) => isGiven(value[name]))) return;
+function readInput(body: BodyReading, found: Found): void {
+  const { value } = body;
+  const input = body.member('input');
+  if (input?.isText === true) return;
+  const isNeeded = !INSTEAD_OF_INPUT.some((name) => isGiven(value[name]));
+  if (input === undefined || input.isNull) {
+    if (!isNeeded) return;
     refuse('input', 'must be a string or an array');
   }
-  if (!Array.isArray(input)) refuse('input', 'must be a string or an array');
-  if (input.length === 0 && !INSTEAD_OF_INPUT.some((name) => isGiven(value[name]))) {
-    refuse('input', 'must not be empty');
+  const items = body.list('input');
+  if (items === undefined) refuse('input', 'must be a string or an array');
+  if (items.length === 0 && isNeeded) refuse('input', 'must not be empty');
+  const isTelling = TELLING.some((type) => body.types.has(type)) || body.hasName('file_id');
+  for (let index = 0; index < items.length; index++) {
+    const item = items[index];
+    if (item?.isObject !== true) refuse(`input[${index}]`, 'must be an object');
+    readItem(item, index, isTelling, found);
   }
-  for (let index = 0; index < input.length; index++) readItem(input[index], index, found);
 }
 
-function readItem(item: JsonValue | undefined, index: number, found: Found): void {
-  if (!isObject(item)) refuse(`input[${index}]`, 'must be an object');
-  const { type, role, content } = item;
-  if (isGiven(type) && typeof type !== 'string') refuse(`input[${index}].type`, 'must be a string');
-  if (isMessage(item)) {
-    if (!ROLES.has(role)) refuse(`input[${index}].role`, `must be one of ${[...ROLES].join(', ')}`);
-    if (Array.isArray(content)) readParts(content, found, index, 'content');
-    else if (typeof content !== 'string') {
+/** Types of parts that say what is needed; all others are skipped. */
+const TELLING = ['input_image', 'input_file', 'input_audio'];
+
+function readItem(item: JsonNode, index: number, isTelling: boolean, found: Found): void {
+  const type = typeOf(item);
+  if (type === '' && item.get('type')?.isText !== true) refuse(`input[${index}].type`, 'must be a string');
+  const role = item.get('role');
+  if (type === 'message' || (type === undefined && role?.isNull === false)) {
+    if (!ROLES.has(role?.text)) refuse(`input[${index}].role`, `must be one of ${[...ROLES].join(', ')}`);
+    const content = item.get('content');
+    if (content?.isList === true) {
+      if (isTelling) readParts(content.items(), found, index, 'content');
+    } else if (content?.isText !== true) {
       refuse(`input[${index}].content`, 'must be a string or an array');
     }
     return;
   }
-  const { output } = item;
-  if (Array.isArray(output)) readParts(output, found, index, 'output');
-  else if (isObject(output) && isName(output.file_id)) found.kept ??= `input[${index}].output.file_id`;
-  if (type === 'additional_tools' || type === 'tool_search_output') {
-    readTools(item.tools, `input[${index}].tools`, found);
+  const output = isTelling ? item.get('output') : undefined;
+  if (output?.isList === true) readParts(output.items(), found, index, 'output');
+  else if (isName(output?.get('file_id')?.value)) found.kept ??= `input[${index}].output.file_id`;
+  if (bringsTools(type)) {
+    readTools(item.get('tools')?.items(), `input[${index}].tools`, found);
   }
 }
 
@@ -79,33 +92,25 @@ export function isMessage({ type, role }: JsonObject): boolean {
   return type === 'message' || (!isGiven(type) && isGiven(role));
 }
 
-function readParts(
-  parts: readonly JsonValue[],
-  found: Found,
-  item: number,
-  name: 'content' | 'output',
-): void {
+function readParts(parts: readonly JsonNode[], found: Found, item: number, name: 'content' | 'output'): void {
   const { needs } = found;
-  for (let at = 0; at < parts.length; at++) {
-    const part = parts[at];
-    if (!isObject(part)) continue;
-    if (part.file_id !== undefined && isName(part.file_id)) {
-      found.kept ??= `input[${item}].${name}[${at}].file_id`;
-    }
-    if (part.type === 'input_image') needs.image = true;
-    else if (part.type === 'input_file') needs.document = true;
-    else if (part.type === 'input_audio') needs.audio = true;
+  for (const [at, part] of parts.entries()) {
+    const type = part.textOf('type');
+    if (isName(part.get('file_id')?.value)) found.kept ??= `input[${item}].${name}[${at}].file_id`;
+    if (type === 'input_image') needs.image = true;
+    else if (type === 'input_file') needs.document = true;
+    else if (type === 'input_audio') needs.audio = true;
   }
 }
 
-function readTools(tools: JsonValue | undefined, path: string, found: Found): void {
-  if (!Array.isArray(tools)) return;
-  for (let at = 0; at < tools.length; at++) {
-    const tool = tools[at];
-    if (!isObject(tool)) continue;
-    if (isHosted(tool)) found.needs.serverTools = true;
+function readTools(tools: readonly JsonNode[] = [], path: string, found: Found): void {
+  for (const [at, tool] of tools.entries()) {
+    if (!tool.isObject) continue;
+    const isOwn = DEFINED_BY_CLIENT.has(typeOf(tool));
+    const value = isOwn ? {} : (tool.value as JsonObject);
+    if (isHosted(value)) found.needs.serverTools = true;
     else found.needs.tools = true;
-    if (!DEFINED_BY_CLIENT.has(tool.type)) found.kept ??= keptIn(tool, `${path}[${at}]`);
+    if (!isOwn) found.kept ??= keptIn(value, `${path}[${at}]`);
   }
 }
 
@@ -155,10 +160,11 @@ const OPTIONS: ReadonlyMap<string, readonly [check: Check, message: string]> = n
   ['max_output_tokens', [isWholePositive, 'must be a whole number, at least 1']],
 ]);
 
-function checkOptions(value: JsonObject): void {
+function checkOptions(body: BodyReading): void {
+  const { value } = body;
   for (const name in value) {
-    const option = value[name];
     const known = OPTIONS.get(name);
+    const option = known === undefined || (name === 'tools' && body.list(name)) ? null : value[name];
     if (known === undefined || option === undefined || option === null) continue;
     const [check, message] = known;
     if (!check(option)) refuse(name, message);
@@ -172,13 +178,10 @@ export function recognizes(value: JsonObject): boolean {
   return value.messages === undefined && OWN_MEMBERS.some((name) => value[name] !== undefined);
 }
 
-/** Results of tools, and the texts of the system that some clients put behind them. */
-function isResult(item: JsonValue | undefined): boolean {
-  return isObject(item) && typeof item.type === 'string' && item.type.endsWith('_output');
-}
-
-function isSystem(item: JsonValue | undefined): boolean {
-  return isObject(item) && (item.role === 'system' || item.role === 'developer');
+/** Texts of the system, which some clients put behind the results of tools. */
+function isSystem(item: JsonNode): boolean {
+  const role = item.textOf('role');
+  return role === 'system' || role === 'developer';
 }
 
 /** Codex says in the body what its headers say; over a WebSocket there alone. Its cache key is the id of its thread. */
@@ -203,13 +206,17 @@ function codexNames({ client_metadata: told, prompt_cache_key: key }: JsonObject
 export const hints: Hints = {
   estimate: estimateBody,
   names: (value) => codexNames(value) ?? sessionIn(value.metadata) ?? keyAlone(value),
-  beginning({ instructions, input }) {
-    const before = typeof instructions === 'string' ? instructions : '';
-    return beginningOf(before, typeof input === 'string' ? [{ role: 'user', content: input }] : input);
+  beginning(body) {
+    const before = stringOf(body.value.instructions);
+    const input = body.member('input');
+    return input?.isText === true
+      ? `${before}\nuser ${input.text ?? ''}`
+      : beginningOf(before, body.list('input'));
   },
   steps,
-  hasOpenToolTurn({ input }) {
-    return Array.isArray(input) && isResult(input.findLast((item) => !isSystem(item)));
+  hasOpenToolTurn(body) {
+    const last = body.list('input')?.findLast((item) => !isSystem(item));
+    return last?.textOf('type')?.endsWith('_output') === true;
   },
   // Its streams always tell their usage.
   asksForUsage: () => true,

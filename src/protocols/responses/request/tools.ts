@@ -45,15 +45,19 @@ export interface ToolLists {
 }
 
 /** Items of the input that bring tools. */
-const BRINGS_TOOLS: ReadonlySet<unknown> = new Set(['additional_tools', 'tool_search_output']);
+const BRING_TOOLS: ReadonlySet<unknown> = new Set(['additional_tools', 'tool_search_output']);
+
+export function bringsTools(type: JsonValue | undefined): boolean {
+  return BRING_TOOLS.has(type);
+}
 
 /** The items that a directory is made of. */
 export function itemsWithTools(input: JsonValue | undefined): JsonObject[] {
-  return Array.isArray(input) ? input.filter(bringsTools) : [];
+  return Array.isArray(input) ? input.filter(isBringing) : [];
 }
 
-function bringsTools(item: JsonValue): item is JsonObject {
-  return isObject(item) && BRINGS_TOOLS.has(item.type);
+function isBringing(item: JsonValue): item is JsonObject {
+  return isObject(item) && bringsTools(item.type);
 }
 
 function isBuiltIn(type: unknown): type is BuiltIn {
@@ -75,11 +79,11 @@ const BARE_NAMESPACE = 'functions';
 /** All tools of a request, those of its namespaces apart, each once: the newest definition counts. */
 export function readToolLists({ tools, input }: JsonObject): ToolLists {
   const items = Array.isArray(input) ? input : [];
-  if (!Array.isArray(tools) && !items.some(bringsTools)) return { own: [], hosted: [] };
+  if (!Array.isArray(tools) && !items.some(isBringing)) return { own: [], hosted: [] };
   const into: Listed = { own: new Map(), hosted: [] };
   readList(tools, 'tools', false, into);
   items.forEach((item, index) => {
-    if (bringsTools(item)) readList(item.tools, `input[${index}].tools`, true, into);
+    if (isBringing(item)) readList(item.tools, `input[${index}].tools`, true, into);
   });
   return { own: [...into.own.values()], hosted: into.hosted };
 }

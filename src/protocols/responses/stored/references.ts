@@ -2,7 +2,9 @@
 // and some that come with it.
 import { isObject, type JsonObject, type JsonValue } from '../../../canonical/json.ts';
 import { GatewayError } from '../../../errors.ts';
+import type { BodyReading } from '../../interface/bodies.ts';
 import type { References } from '../../interface/features.ts';
+import type { JsonNode } from '../../json/body.ts';
 import { SEAL_MARK } from '../reply/items.ts';
 
 /** All are read at once, and other requests wait meanwhile. A conversation of a day has some hundred. */
@@ -94,28 +96,24 @@ export function previousOf({ previous_response_id: previous }: JsonObject): stri
 }
 
 /** Most items have neither, and no object is made for them. */
-function mayRefer(item: JsonValue): boolean {
-  return (
-    isObject(item) &&
-    (item.id !== undefined ||
-      item.encrypted_content !== undefined ||
-      item.container_id !== undefined ||
-      item.environment !== undefined)
-  );
+function mayRefer(item: JsonNode): boolean {
+  return REFERRING.some((name) => item.get(name) !== undefined);
 }
+
+const REFERRING = ['id', 'encrypted_content', 'container_id', 'environment'] as const;
 
 const NONE: References = { ids: [], bare: [], sealed: [], refers: false };
 
-export function references(value: JsonObject): References {
-  const previous = previousOf(value);
-  const items = Array.isArray(value.input) ? value.input : [];
-  if (previous === undefined && !items.some(mayRefer)) return NONE;
+export function references(body: BodyReading): References {
+  const previous = previousOf(body.value);
+  const items = body.list('input')?.filter(mayRefer) ?? [];
+  if (previous === undefined && items.length === 0) return NONE;
   const ids = new Set<string>(previous === undefined ? [] : [previous]);
   const bare = new Set<string>();
   const sealed = new Set<string>();
   let refers = previous !== undefined;
   for (const item of items) {
-    const role = roleOf(item);
+    const role = roleOf(item.value);
     if (role.kind === 'own') continue;
     refers = true;
     if (role.kind === 'sealed') sealed.add(role.blob);

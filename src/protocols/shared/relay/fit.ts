@@ -4,7 +4,7 @@ import { isObject, type JsonObject, type JsonValue } from '../../../canonical/js
 import type { Warning } from '../../../canonical/request.ts';
 import type { Traits } from '../../../canonical/traits.ts';
 import { editPaths, type PathEdit } from '../../json/path-edits.ts';
-import { scanMembers } from '../../json/splice.ts';
+import { bodyIn } from '../../json/body.ts';
 import type { RelayedBody } from '../../interface/bodies.ts';
 
 type Path = readonly (string | number)[];
@@ -51,10 +51,8 @@ export function fitBody(
     const fitting = createNotes(before.value, traits, isKnown);
     for (const rule of rules) rule(fitting);
     if (fitting.edits.length === 0) continue;
-    const bytes = editPaths(before.bytes, fitting.edits);
-    const value = JSON.parse(bytes.toString('utf8')) as JsonObject;
     fitted = {
-      body: { bytes, value, members: scanMembers(bytes, Infinity), stream: body.stream },
+      body: bodyIn(editPaths(before.bytes, fitting.edits)),
       warnings: [...(fitted?.warnings ?? []), ...fitting.warnings.values()],
     };
   }

@@ -8,6 +8,7 @@ import { messages } from '../../../../src/protocols/messages/index.ts';
 import { cleanBody } from '../../../../src/protocols/messages/relay.ts';
 import { chunk, context, decode, DONE, finish } from '../frames.ts';
 import { processorTime } from '../../../helpers/growth.ts';
+import { bodyOf } from '../../../../src/protocols/json/body.ts';
 
 /** `text`, `text/signature`, `[data]`, `"content"`. */
 function brief(parts: readonly { type: string }[]): string[] {
@@ -225,7 +226,7 @@ describe('what another family sealed', () => {
           { role: 'assistant', content },
         ],
       };
-      const sent = cleanBody(Buffer.from(JSON.stringify(body)), body, 'unsigned').toString();
+      const sent = cleanBody(bodyOf(body), 'unsigned').toString();
       expect(JSON.parse(sent)).toEqual({
         messages: [body.messages[0], { role: 'assistant', content: content.slice(2) }],
       });
@@ -435,7 +436,7 @@ describe('in a stream', () => {
 
 describe('clients that read `reasoning`, as those of OpenRouter and Groq', () => {
   const asked = (members: JsonObject) =>
-    chat.client.readAsked({ model: 'm', messages: [], ...members }).readsReasoning;
+    chat.client.readAsked(bodyOf({ model: 'm', messages: [], ...members })).readsReasoning;
 
   test.each<[string, JsonObject, true | undefined]>([
     ["OpenRouter's option", { reasoning: { effort: 'low' } }, true],

@@ -5,6 +5,7 @@ import type { NativeField, Reasoning, GenerationRequest } from '../../../../src/
 import { DEFAULT_TRAITS, type Traits } from '../../../../src/canonical/traits.ts';
 import { chat } from '../../../../src/protocols/chat/index.ts';
 import { text, user, encode, dropped, refusal } from './encoded.ts';
+import { bodyOf } from '../../../../src/protocols/json/body.ts';
 
 test('the least request', () => {
   expect(encode()).toEqual({
@@ -275,7 +276,7 @@ const requests = readdirSync(FOLDER)
 describe('requests of real agents', () => {
   test('there are some', () => expect(requests.length).toBeGreaterThan(10));
   test.each(requests)('%s survives the way through the canonical form', (_name, body) => {
-    expect(chat.client.endpoints[0].readEnvelope(body, {}).model).toBe(body.model);
+    expect(chat.client.endpoints[0].readEnvelope(bodyOf(body), {}).model).toBe(body.model);
     const decoded = chat.client.decodeRequest(body);
     const { body: written, warnings } = chat.provider.encodeRequest(decoded, 'm-1', DEFAULT_TRAITS);
     expect(warnings.filter(({ effect }) => effect === 'dropped')).toEqual([]);

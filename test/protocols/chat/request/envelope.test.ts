@@ -2,13 +2,14 @@ import { describe, expect, it, test } from 'vitest';
 import type { JsonObject } from '../../../../src/canonical/json.ts';
 import { GatewayError } from '../../../../src/errors.ts';
 import { chat } from '../../../../src/protocols/chat/index.ts';
+import { bodyOf } from '../../../../src/protocols/json/body.ts';
 
 const user = { role: 'user', content: 'hi' };
 const valid: JsonObject = { model: 'm', messages: [user] };
 
 function paramOf(value: JsonObject): unknown {
   try {
-    chat.client.endpoints[0].readEnvelope(value, {});
+    chat.client.endpoints[0].readEnvelope(bodyOf(value), {});
   } catch (error) {
     if (!(error instanceof GatewayError)) throw error;
     expect(error.kind).toBe('invalid_request');
@@ -89,7 +90,7 @@ test.each<[string, JsonObject]>([
 
 describe('needs', () => {
   const needs = (value: JsonObject) => {
-    const found = chat.client.endpoints[0].readEnvelope({ ...valid, ...value }, {}).needs;
+    const found = chat.client.endpoints[0].readEnvelope(bodyOf({ ...valid, ...value }), {}).needs;
     return Object.entries(found).flatMap(([name, needed]) => (needed ? [name] : []));
   };
   const part = (type: string) => messages({ role: 'user', content: [{ type }] });
@@ -145,9 +146,9 @@ describe('needs', () => {
 });
 
 test('reads the model and whether to stream', () => {
-  expect(chat.client.endpoints[0].readEnvelope({ ...valid, stream: true }, {})).toMatchObject({
+  expect(chat.client.endpoints[0].readEnvelope(bodyOf({ ...valid, stream: true }), {})).toMatchObject({
     model: 'm',
     stream: true,
   });
-  expect(chat.client.endpoints[0].readEnvelope(valid, {}).stream).toBe(false);
+  expect(chat.client.endpoints[0].readEnvelope(bodyOf(valid), {}).stream).toBe(false);
 });

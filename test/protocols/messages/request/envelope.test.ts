@@ -5,12 +5,13 @@ import { NO_NEEDS, type Needs } from '../../../../src/canonical/traits.ts';
 import { GatewayError } from '../../../../src/errors.ts';
 import { messages } from '../../../../src/protocols/messages/index.ts';
 import { readCountEnvelope } from '../../../../src/protocols/messages/request/envelope.ts';
+import { bodyOf } from '../../../../src/protocols/json/body.ts';
 
 const GOOD = { model: 'm', max_tokens: 1, messages: [{ role: 'user', content: 'hi' }] };
 
 function refusal(value: JsonObject): GatewayError | undefined {
   try {
-    messages.client.endpoints[0].readEnvelope(value, {});
+    messages.client.endpoints[0].readEnvelope(bodyOf(value), {});
     return undefined;
   } catch (error) {
     if (error instanceof GatewayError) return error;
@@ -72,8 +73,8 @@ describe('the envelope', () => {
   });
 
   it('counts tokens without max_tokens, but not without messages', () => {
-    expect(readCountEnvelope({ model: 'm', messages: GOOD.messages }).model).toBe('m');
-    expect(() => readCountEnvelope({ model: 'm' })).toThrow('messages');
+    expect(readCountEnvelope(bodyOf({ model: 'm', messages: GOOD.messages })).model).toBe('m');
+    expect(() => readCountEnvelope(bodyOf({ model: 'm' }))).toThrow('messages');
   });
 
   const image = { type: 'image', source: { type: 'url', url: 'https://a/b.png' } };
@@ -112,7 +113,7 @@ describe('the envelope', () => {
     ],
     ['a format in its older place', { output_format: { type: 'json_schema' } }, { structuredOutput: true }],
   ])('finds that a request needs %s', (_, value, needs) => {
-    expect(messages.client.endpoints[0].readEnvelope({ ...GOOD, ...value }, {}).needs).toEqual({
+    expect(messages.client.endpoints[0].readEnvelope(bodyOf({ ...GOOD, ...value }), {}).needs).toEqual({
       ...NO_NEEDS,
       ...needs,
     });

@@ -9,6 +9,7 @@ import { DEFAULT_TRAITS, type Traits } from '../../../../src/canonical/traits.ts
 import { GatewayError } from '../../../../src/errors.ts';
 import { protocols } from '../../../../src/protocols/registry.ts';
 import { toolDirectory } from '../../../../src/protocols/responses/request/tools.ts';
+import { bodyOf } from '../../../../src/protocols/json/body.ts';
 
 const { client } = protocols.responses;
 
@@ -57,12 +58,12 @@ describe('the envelope', () => {
     ['stream', { input: 'hi', stream: 'yes' }],
   ])('refuses by the name of the field: %s', (field, body) => {
     const value = field === 'model' ? body : { model: 'm', ...body };
-    expect(refusal(() => client.endpoints[0].readEnvelope(value, {}))).toBe(field);
+    expect(refusal(() => client.endpoints[0].readEnvelope(bodyOf(value), {}))).toBe(field);
   });
 
   it('finds what the request needs in parts, results and lists of tools', () => {
     const { needs } = client.endpoints[0].readEnvelope(
-      {
+      bodyOf({
         model: 'm',
         reasoning: { effort: 'low' },
         text: { format: { type: 'json_object' } },
@@ -71,7 +72,7 @@ describe('the envelope', () => {
           { type: 'additional_tools', role: 'developer', tools: [AGENTS, { type: 'web_search' }] },
           { type: 'function_call_output', call_id: 'c', output: [{ type: 'input_image', image_url: 'x' }] },
         ],
-      },
+      }),
       {},
     );
     expect(needs).toEqual({
@@ -96,7 +97,7 @@ describe('the envelope', () => {
 describe('hints', () => {
   it('know how the conversation begins, and its cache key', () => {
     const names = (body: JsonObject) => client.hints.names(body);
-    const beginning = (body: JsonObject) => client.hints.beginning(body);
+    const beginning = (body: JsonObject) => client.hints.beginning(bodyOf(body));
     const first = [user('hi')];
     const later = [...first, { role: 'assistant', content: 'yes' }, user('more')];
     expect(beginning({ input: first })).toBe(beginning({ input: later }));
@@ -107,9 +108,11 @@ describe('hints', () => {
 
   it('know an open tool turn, behind texts of the system too', () => {
     const output = { type: 'custom_tool_call_output', call_id: 'c', output: 'x' };
-    expect(client.hints.hasOpenToolTurn({ input: [output, { role: 'developer', content: 'x' }] })).toBe(true);
-    expect(client.hints.hasOpenToolTurn({ input: [output, user('x')] })).toBe(false);
-    expect(client.hints.hasOpenToolTurn({ input: 'x' })).toBe(false);
+    expect(
+      client.hints.hasOpenToolTurn(bodyOf({ input: [output, { role: 'developer', content: 'x' }] })),
+    ).toBe(true);
+    expect(client.hints.hasOpenToolTurn(bodyOf({ input: [output, user('x')] }))).toBe(false);
+    expect(client.hints.hasOpenToolTurn(bodyOf({ input: 'x' }))).toBe(false);
   });
 
   it('count the text of items and of instructions', () => {
@@ -495,7 +498,7 @@ describe('requests of a real program', () => {
 
   it.each(lines.map((line, at): [number, string] => [at + 1, line]))('line %i', (_, line) => {
     const { body: given } = JSON.parse(line) as { body: JsonObject };
-    const { needs } = client.endpoints[0].readEnvelope(given, {});
+    const { needs } = client.endpoints[0].readEnvelope(bodyOf(given), {});
     expect(needs.tools).toBe(true);
     const request = client.decodeRequest(given);
     const again = protocols.responses.provider.encodeRequest(request, request.model, DEFAULT_TRAITS);
