@@ -18,6 +18,7 @@ const ROOT = [
   'display-width',
   'elapsed',
   'clock',
+  'histogram',
   'calendar',
   'tier',
   'limit-state',
@@ -50,6 +51,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   elapsed: [],
   'display-width': [],
   clock: [],
+  histogram: [],
   calendar: ['clock'],
   tier: ['calendar'],
   'limit-state': ['calendar', 'tier'],
@@ -240,8 +242,7 @@ const WIRE_ALLOWED: Readonly<Record<string, readonly string[]>> = {
   // What models write in their texts.
   'repair/forms/calls.ts': ['tool_call_id'],
   // OpenTelemetry's name of what a model does.
-  'observe/metrics/request-series.ts': ['chat'],
-  'observe/traces.ts': ['chat'],
+  'observe/conventions.ts': ['chat'],
   // A line to be copied for a first request.
   'cli/ui/banner.ts': ['/v1/chat/completions'],
   // A command to be copied.

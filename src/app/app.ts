@@ -30,6 +30,7 @@ import type { ControlHandler, GatewayStatus } from '../control/calls.ts';
 import { unhealthyTargets } from '../observe/health-publisher.ts';
 import { limitShares } from '../observe/metrics/limit-shares.ts';
 import { createMetrics, type Metrics, timeStore } from '../observe/metrics/metrics.ts';
+import { readResource, type Resource } from '../observe/resource.ts';
 import { createTraceExporter, type TraceExporter } from '../observe/traces.ts';
 import { createItemRecorder, createUsageRecorder } from '../observe/records.ts';
 import { createRefusalRecorder } from '../observe/refusals.ts';
@@ -38,7 +39,7 @@ import { createLive, type Live, type Moment } from '../observe/live.ts';
 import type { FoundRequest } from '../observe/under-way.ts';
 import { createNotices } from '../observe/notices/notices.ts';
 import type { Ids } from '../ids.ts';
-import type { Logger } from '../log.ts';
+import { silentLog, type Logger } from '../log.ts';
 import { allProtocols } from '../protocols/registry.ts';
 import type { LastTarget } from '../routing/affinity.ts';
 import type { SharedHealth } from '../routing/state/health.ts';
@@ -107,7 +108,8 @@ const LAST_SENT_MS = 5000;
 
 /** Rejects if a host can't be listened on. */
 export async function startApp(options: AppOptions): Promise<App> {
-  const parts = createParts(options, await startTraces(options));
+  const resource = resourceOf(options);
+  const parts = createParts(options, resource, await startTraces(options, resource));
   const { deps, server, admin, state } = parts;
   const listening = await server.listen().catch(async (error: unknown) => {
     server.kill();
@@ -187,9 +189,19 @@ function statusOf({ deps, state }: Parts, known: Pick<AppStatus, 'urls' | 'since
 }
 
 /** Rejects if traces are on and OpenTelemetry's packages are missing. */
-async function startTraces({ config, log, version }: AppOptions): Promise<TraceExporter | undefined> {
+async function startTraces(
+  { config, log, version }: AppOptions,
+  resource: Resource,
+): Promise<TraceExporter | undefined> {
   if (config.otlp === null) return undefined;
-  return createTraceExporter({ url: config.otlp, version, log });
+  return createTraceExporter({ url: config.otlp, version, resource, log });
+}
+
+/** What traces and metrics say of this gateway. Variables are read where one of the two is on. */
+function resourceOf({ config, env = process.env, version, log, peers }: AppOptions): Resource {
+  const isShown = config.otlp !== null || config.metrics !== null;
+  // One of several workers is enough to report a variable that cannot be read.
+  return readResource(isShown ? env : {}, version, peers?.leads === false ? silentLog : log);
 }
 
 /** `gateway dashboard`: turns the admin API on, and gives the owner a link to its page. */
@@ -229,7 +241,7 @@ function metricsHandler({ metrics }: Parts): ControlHandler {
   return { method: 'GET', path: '/metrics', handle: () => metrics?.read() ?? '' };
 }
 
-function createParts(options: AppOptions, traces: TraceExporter | undefined): Parts {
+function createParts(options: AppOptions, resource: Resource, traces: TraceExporter | undefined): Parts {
   const { config, log, clock, ids, env = process.env, peers, recorder } = options;
   const timed = config.metrics === null ? undefined : timeStore(options.store, clock);
   const store = timed?.store ?? options.store;
@@ -254,6 +266,8 @@ function createParts(options: AppOptions, traces: TraceExporter | undefined): Pa
       routing,
       clock,
       version: options.version,
+      // Prometheus joins series with it, so that of several workers one alone shows it.
+      resource: () => (peers?.leads === false ? undefined : resource),
       inFlight: () => inFlightLimit.inFlight,
       isDatabaseAway: async () => (await database.check()) === 'away',
       database: timed,

@@ -5,8 +5,9 @@ import type { Identity } from '../conversations/identity.ts';
 import type { EndpointName } from '../canonical/request.ts';
 import type { Usage } from '../canonical/reply.ts';
 import type { ProviderFailure } from '../errors.ts';
+import type { Histogram } from '../histogram.ts';
 import type { Protocol } from '../protocols/interface/protocol.ts';
-import type { ReplyIds } from '../protocols/interface/answer.ts';
+import type { AnswerMarks, ReplyIds } from '../protocols/interface/answer.ts';
 import type { Target } from '../routing/catalog.ts';
 import type { PassedOver } from '../routing/resolve.ts';
 import type { NewItem } from '../store/items/sealed-items.ts';
@@ -26,6 +27,8 @@ export interface Outcome {
   repaired?: readonly string[];
   /** What the account's later requests may need of the answer. */
   items?: readonly NewItem[];
+  /** What the provider's answer says of itself. */
+  marks?: AnswerMarks;
   /** Where the client got another id than the provider gave, which is as it came: `loggedId`. */
   replyIds?: ReplyIds;
 }
@@ -115,6 +118,8 @@ export class Progress {
   watched = false;
   pieces = 0;
   pieceBytes = 0;
+  /** Seconds between the provider's chunks; undefined: nobody counts them. */
+  gaps: Histogram | undefined = undefined;
 }
 
 export class Trace implements Admitted {

@@ -3,15 +3,22 @@
 // bounded, so that a collector that is away costs spans and nothing else.
 import { kindOf } from '../conversations/kinds.ts';
 import type { Attributes, Context, SpanOptions } from '@opentelemetry/api';
-import type { ContactSpan, FinishedTrace, Observer, RequestSpans } from '../gateway/trace.ts';
+import {
+  type ContactSpan,
+  type FinishedTrace,
+  loggedId,
+  type Observer,
+  type RequestSpans,
+} from '../gateway/trace.ts';
 import type { Logger } from '../log.ts';
 import { withoutKeys } from '../ids.ts';
+import type { Target } from '../routing/catalog.ts';
 import { totalInput } from '../canonical/reply.ts';
 import { servedPath } from '../protocols/interface/endpoint.ts';
-import type { EndpointName } from '../canonical/request.ts';
+import { conventionalName, operationAt } from './conventions.ts';
+import { type Resource, SERVICE } from './resource.ts';
 import { clientProtocols } from '../protocols/registry.ts';
 
-const NAME = 'local-llm-gateway';
 /** Spans that wait for the collector; further ones are discarded. */
 const MOST_WAITING = 4096;
 const BATCH = 256;
@@ -29,6 +36,7 @@ interface TraceExporterOptions {
   /** The collector's address with its path. */
   url: string;
   version: string;
+  resource: Resource;
   log: Logger;
 }
 
@@ -36,7 +44,7 @@ interface TraceExporterOptions {
 export async function createTraceExporter(options: TraceExporterOptions): Promise<TraceExporter> {
   const api = await loaded();
   const { provider, ids } = await startSdk(options);
-  const tracer = provider.getTracer(NAME, options.version);
+  const tracer = provider.getTracer(SERVICE, options.version);
 
   function start(name: string, given: SpanOptions, spanId: string, context: Context) {
     ids.spanId = spanId;
@@ -71,7 +79,7 @@ export async function createTraceExporter(options: TraceExporterOptions): Promis
         const { spanId, target, endedAt } = contact;
         const own = contactAttributes(contact, trace);
         const span = start(
-          `chat ${withoutKeys(target.upstream)}`,
+          `${operationAt(trace.endpoint)} ${withoutKeys(target.upstream)}`,
           { kind: api.SpanKind.CLIENT, startTime: timeOf(contact.startedAt), attributes: own },
           spanId,
           inRequest,
@@ -105,7 +113,7 @@ function missing(error: unknown): unknown {
 }
 
 /** `ids`: the IDs of the next span. They exist before the span, because the provider gets them in a header. */
-async function startSdk({ url, version, log }: TraceExporterOptions) {
+async function startSdk({ url, resource, log }: TraceExporterOptions) {
   try {
     const [sdk, { OTLPTraceExporter }, { resourceFromAttributes }] = await Promise.all([
       import('@opentelemetry/sdk-trace'),
@@ -132,7 +140,7 @@ async function startSdk({ url, version, log }: TraceExporterOptions) {
       exportTimeoutMillis: 2 * TIMEOUT_MS,
     });
     const provider = new sdk.TracerProvider({
-      resource: resourceFromAttributes({ 'service.name': NAME, 'service.version': version }),
+      resource: resourceFromAttributes(resource),
       sampler: new sdk.AlwaysOnSampler(),
       idGenerator: { generateTraceId: () => ids.traceId, generateSpanId: () => ids.spanId },
       spanProcessors: [processor],
@@ -170,23 +178,20 @@ function pathOf({ endpoint }: FinishedTrace): string {
   return servedPath(protocol?.client.endpoints[0] ?? { path: `/${endpoint}` });
 }
 
-const OPERATIONS: Partial<Record<EndpointName, string>> = {
-  embeddings: 'embeddings',
-  completions: 'text_completion',
-};
-
-/** https://opentelemetry.io/docs/specs/semconv/gen-ai/gen-ai-spans/ */
 function requestAttributes(trace: FinishedTrace): Attributes {
   const { outcome, contact, modelAsked, attempts, requestId, firstByteMs, identity } = trace;
   const kind = kindOf(identity);
+  const ours = outcome.replyIds?.ours;
   return {
     'http.request.method': 'POST',
     'http.route': pathOf(trace),
     'http.response.status_code': outcome.status,
-    'gen_ai.operation.name': OPERATIONS[trace.endpoint] ?? 'chat',
+    'gen_ai.operation.name': operationAt(trace.endpoint),
     'gen_ai.request.model': withoutKeys(modelAsked),
+    ...(contact !== undefined && providerAttributes(contact.target)),
     ...answerAttributes(trace),
-    ...(contact !== undefined && { 'gen_ai.provider.name': contact.target.provider.name }),
+    // The id that the client knows.
+    ...(ours !== undefined && { 'gen_ai.response.id': ours }),
     ...(outcome.error !== null && { 'error.type': outcome.error }),
     'gateway.request.id': requestId,
     'gateway.request.attempts': attempts,
@@ -197,34 +202,65 @@ function requestAttributes(trace: FinishedTrace): Attributes {
   };
 }
 
-function answerAttributes({ outcome: { usage, error }, contact }: FinishedTrace): Attributes {
+function providerAttributes({ provider }: Target): Attributes {
+  return { 'gen_ai.provider.name': conventionalName(provider), 'gateway.provider': provider.name };
+}
+
+/** https://github.com/open-telemetry/semantic-conventions/blob/v1.41.0/docs/gen-ai/gen-ai-spans.md */
+function answerAttributes(trace: FinishedTrace): Attributes {
+  const { usage, error, marks } = trace.outcome;
+  const { contact } = trace;
+  const upstream = error === null ? contact?.target.upstream : undefined;
+  const model = marks?.model ?? upstream;
   return {
-    ...(error === null &&
-      contact !== undefined && { 'gen_ai.response.model': withoutKeys(contact.target.upstream) }),
+    ...(model !== undefined && { 'gen_ai.response.model': theirWord(model, trace) }),
+    ...(marks?.id !== undefined && { 'gen_ai.response.id': theirWord(marks.id, trace) }),
+    ...finishAttribute(trace),
     ...(usage !== undefined && {
       'gen_ai.usage.input_tokens': totalInput(usage),
       'gen_ai.usage.output_tokens': usage.output,
     }),
     ...(usage?.cacheRead !== undefined && { 'gen_ai.usage.cache_read.input_tokens': usage.cacheRead }),
     ...(usage?.cacheWrite !== undefined && { 'gen_ai.usage.cache_creation.input_tokens': usage.cacheWrite }),
+    ...(usage?.reasoning !== undefined && { 'gen_ai.usage.reasoning.output_tokens': usage.reasoning }),
   };
 }
 
+/** The provider's words. An answer that had begun and broke off has the conventions' word for it. */
+function finishAttribute(trace: FinishedTrace): Attributes {
+  const { error, marks } = trace.outcome;
+  const words = marks?.finish?.map((word) => theirWord(word, trace));
+  const reasons = words ?? (marks !== undefined && error !== null ? ['error'] : undefined);
+  return reasons === undefined ? {} : { 'gen_ai.response.finish_reasons': reasons };
+}
+
+/** What a provider sent may be anything. */
+function theirWord(word: string, trace: FinishedTrace): string {
+  return withoutKeys(loggedId(word, trace) ?? '');
+}
+
 function contactAttributes(
-  { target, url, endedAt, error, status }: ContactSpan,
+  { target, url, startedAt, endedAt, error, status }: ContactSpan,
   trace: FinishedTrace,
 ): Attributes {
   const { hostname, port, protocol } = new URL(url);
   const isLast = endedAt === undefined;
   const failure = error ?? (isLast ? (trace.outcome.error ?? undefined) : undefined);
+  const { streamed, firstByteAt } = trace;
   return {
-    'gen_ai.operation.name': 'chat',
-    'gen_ai.provider.name': target.provider.name,
+    'gen_ai.operation.name': operationAt(trace.endpoint),
+    ...providerAttributes(target),
     'gen_ai.request.model': withoutKeys(target.upstream),
     'server.address': hostname,
     'server.port': port === '' ? (protocol === 'https:' ? 443 : 80) : Number(port),
+    ...(streamed && { 'gen_ai.request.stream': true }),
     ...(status !== undefined && { 'http.response.status_code': status }),
     ...(isLast && answerAttributes(trace)),
+    ...(isLast &&
+      streamed &&
+      firstByteAt !== undefined && {
+        'gen_ai.response.time_to_first_chunk': (firstByteAt - startedAt) / 1000,
+      }),
     ...(failure !== undefined && { 'error.type': failure }),
   };
 }

@@ -117,6 +117,8 @@ describe('two workers', () => {
   it('answer for each other: metrics of both, and a browser session that any of them knows', async () => {
     const answered = async (): Promise<[number, string]> => {
       const page = await (await fetch(`${server.url}/metrics`, { headers: closing })).text();
+      // A join with several has no answer.
+      expect(page.match(/^target_info\{/gm)).toHaveLength(1);
       const series = [...page.matchAll(/^gateway_requests_total\{worker="[12]",.*\} (\d+)$/gm)];
       return [series.reduce((sum, [, requests]) => sum + Number(requests), 0), page];
     };

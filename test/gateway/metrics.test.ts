@@ -6,7 +6,7 @@ import { manualClock } from '../helpers/clock.ts';
 import { gateway, provider, rewrite, type TestGateway } from '../helpers/gateway.ts';
 import { scrape, type ReadMetrics } from '../helpers/prometheus.ts';
 import { CUT, gate, scriptedProvider } from '../helpers/scripted-provider.ts';
-import { content, START, streamOf, wholeOf } from './wire.ts';
+import { content, FINISH, START, streamOf, TERMINAL, wholeOf } from './wire.ts';
 
 const PRICE = { input: 1_000_000, output: 2_000_000 };
 
@@ -42,6 +42,7 @@ const GEN_AI = {
   gen_ai_operation_name: 'chat',
   gen_ai_provider_name: 'maker',
   gen_ai_request_model: 'm',
+  ...MAKER,
 };
 
 describe('off', () => {
@@ -117,7 +118,7 @@ describe('an answered request', () => {
     expect(metrics.value('gateway_requests_total', { endpoint: protocol })).toBe(1);
   });
 
-  it('is under way until its last byte, and has its time to the first token, if it is a stream', async () => {
+  it('is under way until its last byte', async () => {
     const { server, upstream } = await metered();
     const rest = gate();
     upstream.play({ steps: [START.chat + content('chat', 'a'), rest.opened, streamOf('chat', 'b')] });
@@ -127,8 +128,110 @@ describe('an answered request', () => {
     expect(running.sum('gateway_requests_total')).toBe(0);
     rest.open();
     await response.text();
-    const metrics = await counted(server, 1);
-    expect(metrics.value('gen_ai_server_time_to_first_token_seconds_count', GEN_AI)).toBe(1);
+    await counted(server, 1);
+  });
+});
+
+describe('a stream', () => {
+  const CHUNKS = 'gen_ai_client_operation_time_per_output_chunk_seconds';
+  const FIRST = 'gen_ai_client_operation_time_to_first_chunk_seconds';
+  const rows = (['chat', 'messages', 'responses'] as const).flatMap((from) =>
+    (['chat', 'messages', 'responses'] as const).map((to) => [from, to] as const),
+  );
+
+  it.each(rows)(
+    'has the time to its first chunk, and that of each later one: %s clients, %s provider',
+    async (protocol, to) => {
+      const clock = manualClock();
+      const upstream = await scriptedProvider();
+      const [first, second, last] = [gate(), gate(), gate()];
+      const end = FINISH[to] + TERMINAL[to];
+      const steps = [first.opened, START[to] + content(to, 'a')];
+      upstream.play({ steps: [...steps, second.opened, content(to, 'b'), last.opened, end] });
+      const providers = { mistral: provider(`${upstream.url}/v1`, to, ['m']) };
+      const server = await gateway({ config: { providers, metrics: true }, clock });
+      const answer = send(server, { protocol, model: 'm', stream: true });
+      await upstream.next();
+      clock.advance(2000);
+      first.open();
+      const reader = (await answer).body?.pipeThrough(new TextDecoderStream()).getReader();
+      let text = '';
+      const until = async (piece: string): Promise<void> => {
+        while (!text.includes(piece)) {
+          const { value, done } = (await reader?.read()) ?? { done: true };
+          if (done) throw new Error(`the answer ended: ${text}`);
+          text += value ?? '';
+        }
+      };
+      await until('"a"');
+      clock.advance(3000);
+      second.open();
+      await until('"b"');
+      clock.advance(500);
+      last.open();
+      while ((await reader?.read())?.done === false);
+      const metrics = await counted(server, 1);
+      const labels = {
+        gen_ai_operation_name: 'chat',
+        gen_ai_provider_name: 'mistral_ai',
+        gen_ai_request_model: 'm',
+        provider: 'mistral',
+        model: 'm',
+      };
+      expect(metrics.value(`${FIRST}_sum`, labels)).toBe(2);
+      // The chunks of the end come together: one of them took the time.
+      expect(metrics.value(`${CHUNKS}_sum`, labels)).toBe(3.5);
+      expect(metrics.value(`${CHUNKS}_count`, labels)).toBe(1 + end.split('\n\n').length - 1);
+      expect(metrics.value(`${CHUNKS}_bucket`, { ...labels, le: '0.64' })).toBe(end.split('\n\n').length - 1);
+    },
+  );
+
+  it('of the built-in provider counts chunks; a whole answer has none', async () => {
+    const server = await gateway({ config: { metrics: true } });
+    await ask(server, {});
+    const whole = await counted(server, 1);
+    expect([...whole.types.keys()].filter((name) => name.includes('chunk'))).toEqual([]);
+    await ask(server, { stream: true });
+    const metrics = await counted(server, 2);
+    expect(metrics.sum(`${CHUNKS}_count`, { gen_ai_provider_name: 'sim' })).toBeGreaterThan(0);
+    expect(metrics.sum(`${FIRST}_count`, { gen_ai_provider_name: 'sim' })).toBe(1);
+  });
+});
+
+describe('target_info', () => {
+  it('has the attributes of the environment, under names that labels can have', async () => {
+    const env = {
+      OTEL_SERVICE_NAME: 'team-gateway',
+      OTEL_RESOURCE_ATTRIBUTES:
+        'deployment.environment.name=prod%20%22eu%22,service.name=other,team=a%2Cb,2nd=x,__name__=y',
+    };
+    const server = await gateway({ config: { metrics: true }, env });
+    const found = (await scrape(server.url)).samples.filter(({ name }) => name === 'target_info');
+    expect(found).toEqual([
+      {
+        name: 'target_info',
+        labels: {
+          deployment_environment_name: 'prod "eu"',
+          key_2nd: 'x',
+          key___name__: 'y',
+          service_name: 'team-gateway',
+          service_version: '1.2.3',
+          team: 'a,b',
+        },
+        value: 1,
+      },
+    ]);
+  });
+
+  it('stays what it is for a variable that cannot be read, and the log says so', async () => {
+    const env = { OTEL_RESOURCE_ATTRIBUTES: 'team=a,secret%ZZ=sk-1' };
+    const server = await gateway({ config: { metrics: true }, env });
+    const found = (await scrape(server.url)).samples.find(({ name }) => name === 'target_info');
+    expect(found?.labels).toEqual({ service_name: 'local-llm-gateway', service_version: '1.2.3' });
+    expect(server.log()).toContain(
+      'OTEL_RESOURCE_ATTRIBUTES is ignored: its attribute 2 is not percent-encoded',
+    );
+    expect(server.log()).not.toContain('sk-1');
   });
 });
 

@@ -3,11 +3,12 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
-import { ask } from '../helpers/ask.ts';
+import type { ProtocolName } from '../../src/canonical/request.ts';
+import { ask, post, type Question } from '../helpers/ask.ts';
 import { gateway, provider, PROVIDER_KEY } from '../helpers/gateway.ts';
-import { scriptedProvider } from '../helpers/scripted-provider.ts';
+import { CUT, type Script, scriptedProvider } from '../helpers/scripted-provider.ts';
 import { beginSpans } from '../../src/gateway/outbound/trace-context.ts';
-import { streamOf, wholeOf } from './wire.ts';
+import { content, START, streamOf, wholeOf } from './wire.ts';
 
 interface Span {
   traceId: string;
@@ -45,20 +46,34 @@ async function collector() {
     paths,
     text: () => bodies.join('\n'),
     spans: (): Span[] =>
-      bodies.flatMap((body) => {
-        const { resourceSpans } = JSON.parse(body) as {
-          resourceSpans: { scopeSpans: { spans: Span[] }[] }[];
-        };
-        return resourceSpans.flatMap(({ scopeSpans }) => scopeSpans.flatMap(({ spans }) => spans));
-      }),
+      bodies
+        .flatMap((body) => (JSON.parse(body) as Exported).resourceSpans)
+        .flatMap(({ scopeSpans }) => scopeSpans.flatMap(({ spans }) => spans)),
+    resources: () =>
+      bodies
+        .flatMap((body) => (JSON.parse(body) as Exported).resourceSpans)
+        .map(({ resource }) => attributesOf(resource)),
   };
 }
 
-function attributesOf({ attributes }: Span): Record<string, unknown> {
-  return Object.fromEntries(attributes.map(({ key, value }) => [key, Object.values(value)[0]]));
+interface Exported {
+  resourceSpans: { resource: Pick<Span, 'attributes'>; scopeSpans: { spans: Span[] }[] }[];
 }
 
-async function traced(more: Record<string, unknown> = {}) {
+function attributesOf({ attributes }: Pick<Span, 'attributes'>): Record<string, unknown> {
+  return Object.fromEntries(attributes.map(({ key, value }) => [key, valueOf(value)]));
+}
+
+/** Of OTLP's JSON. */
+function valueOf(value: Record<string, unknown>): unknown {
+  if ('arrayValue' in value) {
+    const { values } = value.arrayValue as { values: Record<string, unknown>[] };
+    return values.map(valueOf);
+  }
+  return Object.values(value)[0];
+}
+
+async function traced(more: Record<string, unknown> = {}, env: Record<string, string> = {}) {
   const [sink, first, second] = await Promise.all([collector(), scriptedProvider(), scriptedProvider()]);
   first.playAlways({ body: wholeOf('chat', 'the reply of the model') });
   second.playAlways({ body: wholeOf('chat', 'the reply of the model') });
@@ -67,7 +82,7 @@ async function traced(more: Record<string, unknown> = {}) {
     second: provider(`${second.url}/v1`, 'chat', ['m']),
   };
   const config = { providers, routes: { both: ['first/m', 'second/m'] }, otlp: sink.url, ...more };
-  return { sink, first, second, server: await gateway({ config }) };
+  return { sink, first, second, server: await gateway({ config, env }) };
 }
 
 const TRACE_ID = '0af7651916cd43dd8448eb211c80319c';
@@ -102,8 +117,9 @@ describe('a request', () => {
     expect(request && attributesOf(request)).toMatchObject({
       'gen_ai.operation.name': 'chat',
       'gen_ai.request.model': 'first/m',
-      'gen_ai.response.model': 'maker-m',
+      'gen_ai.response.model': 'm',
       'gen_ai.provider.name': 'first',
+      'gateway.provider': 'first',
       'gen_ai.usage.input_tokens': 5,
       'gen_ai.usage.output_tokens': 2,
       'http.response.status_code': 200,
@@ -150,6 +166,174 @@ describe('a request', () => {
     await server.stop();
     expect(sink.spans()).toEqual([]);
     expect(first.requests[0]?.headers['traceparent']).toMatch(new RegExp(`^00-${TRACE_ID}-[0-9a-f]{16}-00$`));
+  });
+});
+
+/** The provider's words for a normal end. */
+const ENDINGS = { chat: 'stop', messages: 'end_turn', responses: 'completed' } as const;
+const IDS = { chat: 'chatcmpl-1', messages: 'msg_1', responses: 'resp_1' } as const;
+const PROTOCOLS = ['chat', 'messages', 'responses'] as const;
+
+describe('an answer', () => {
+  async function answered(to: ProtocolName, script: Script, question: Question) {
+    const [sink, upstream] = await Promise.all([collector(), scriptedProvider()]);
+    upstream.play(script);
+    const providers = { mistral: provider(`${upstream.url}/v1`, to, [{ id: 'm', upstream: 'maker-m' }]) };
+    const server = await gateway({ config: { providers, otlp: sink.url } });
+    const seen = await ask(server, { model: 'm', ...question });
+    await server.stop();
+    const [request, contact] = sink
+      .spans()
+      .sort((a, b) => a.kind - b.kind)
+      .map((span) => attributesOf(span));
+    return { seen, request, contact };
+  }
+
+  const rows = PROTOCOLS.flatMap((from) =>
+    PROTOCOLS.flatMap((to) => [true, false].map((stream) => ({ from, to, stream }))),
+  );
+  it.each(rows)(
+    "has the provider's id and why it ended: $from clients, $to provider, streamed: $stream",
+    async ({ from, to, stream }) => {
+      const script = stream ? { steps: [streamOf(to, 'hello')] } : { body: wholeOf(to, 'hello') };
+      const { seen, request, contact } = await answered(to, script, { protocol: from, stream });
+      expect(seen.content).toBe('hello');
+      expect(contact).toMatchObject({
+        'gen_ai.operation.name': 'chat',
+        'gen_ai.provider.name': 'mistral_ai',
+        'gateway.provider': 'mistral',
+        'gen_ai.request.model': 'maker-m',
+        'gen_ai.response.model': 'm',
+        'gen_ai.response.id': IDS[to],
+        'gen_ai.response.finish_reasons': [ENDINGS[to]],
+      });
+      expect(contact?.['gen_ai.request.stream']).toBe(stream ? true : undefined);
+      const first = contact?.['gen_ai.response.time_to_first_chunk'];
+      expect(first).toEqual(stream ? expect.any(Number) : undefined);
+      // What the client can look for.
+      const id = request?.['gen_ai.response.id'];
+      expect(typeof id).toBe('string');
+      expect(seen.text).toContain(`"${String(id)}"`);
+      expect(request?.['gen_ai.response.finish_reasons']).toEqual([ENDINGS[to]]);
+    },
+  );
+
+  it('of several choices has the reason of each, in their order', async () => {
+    const choices = (members: object[]) => ({
+      id: 'chatcmpl-1',
+      object: 'chat.completion',
+      created: 1,
+      model: 'm',
+      choices: members,
+    });
+    const message = { role: 'assistant', content: 'hello' };
+    const whole = choices([
+      { index: 1, message, finish_reason: 'length' },
+      { index: 0, message, finish_reason: 'stop' },
+    ]);
+    const of = async (script: Script, stream: boolean) =>
+      (await answered('chat', script, { stream, body: { n: 2 } })).contact?.[
+        'gen_ai.response.finish_reasons'
+      ];
+    expect(await of({ body: whole }, false)).toEqual(['stop', 'length']);
+    const chunk = (choice: object): string => `data: ${JSON.stringify(choices([choice]))}\n\n`;
+    const steps = [
+      chunk({ index: 0, delta: { content: 'a' }, finish_reason: null }),
+      chunk({ index: 1, delta: { content: 'b' }, finish_reason: null }),
+      chunk({ index: 1, delta: {}, finish_reason: 'length' }),
+      chunk({ index: 0, delta: {}, finish_reason: 'tool_calls' }),
+      'data: [DONE]\n\n',
+    ];
+    expect(await of({ steps }, true)).toEqual(['tool_calls', 'length']);
+  });
+
+  it.each(PROTOCOLS)('that broke off has its id, and an error as its end: %s', async (to) => {
+    for (const from of PROTOCOLS) {
+      const script: Script = { steps: [START[to] + content(to, 'a'), CUT] };
+      const { contact } = await answered(to, script, { protocol: from, stream: true });
+      expect(contact).toMatchObject({
+        'gen_ai.response.id': IDS[to],
+        'gen_ai.response.finish_reasons': ['error'],
+      });
+      expect(contact?.['error.type']).toEqual(expect.any(String));
+    }
+  });
+
+  it('whose words hold a secret or a book is shortened and without the secret', async () => {
+    const reason = `${PROVIDER_KEY} ${'long '.repeat(100)}`;
+    const body = { ...wholeOf('messages', 'hello'), id: reason, stop_reason: reason };
+    const { contact } = await answered('messages', { body }, { protocol: 'messages' });
+    for (const name of ['gen_ai.response.id', 'gen_ai.response.finish_reasons']) {
+      const text = String(contact?.[name]);
+      expect(text.length).toBeGreaterThan(10);
+      expect(text.length).toBeLessThanOrEqual(100);
+      expect(text).not.toContain(PROVIDER_KEY);
+    }
+  });
+
+  it.each([
+    ['/v1/embeddings', 'embeddings', { input: 'a' }],
+    ['/v1/completions', 'text_completion', { prompt: 'a' }],
+  ])('of %s is named after what the model does', async (path, operation, more) => {
+    const [sink, upstream] = await Promise.all([collector(), scriptedProvider()]);
+    const usage = { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 };
+    const choices = [{ index: 0, text: 'b', finish_reason: 'stop' }];
+    upstream.play({ body: { id: 'cmpl-1', model: 'm', data: [{ embedding: [1] }], choices, usage } });
+    const providers = { mistral: provider(`${upstream.url}/v1`, 'chat', ['m']) };
+    const server = await gateway({ config: { providers, otlp: sink.url } });
+    expect((await post(server, path, JSON.stringify({ model: 'm', ...more }))).status).toBe(200);
+    await server.stop();
+    const spans = sink.spans();
+    expect(spans.find(({ kind }) => kind === 3)?.name).toBe(`${operation} m`);
+    const operations = spans.map((span) => attributesOf(span)['gen_ai.operation.name']);
+    expect(operations).toEqual([operation, operation]);
+  });
+});
+
+describe('the resource', () => {
+  it.each([
+    ['', '', { 'service.name': 'local-llm-gateway', 'service.version': '1.2.3' }],
+    ['', 'mine', { 'service.name': 'mine', 'service.version': '1.2.3' }],
+    ['service.name=a,service.version=9', '', { 'service.name': 'a', 'service.version': '9' }],
+    ['service.name=a', 'mine', { 'service.name': 'mine', 'service.version': '1.2.3' }],
+    [
+      ' team = a%2Cb , deployment.environment.name=%C3%BC=',
+      '',
+      { 'service.name': 'local-llm-gateway', 'service.version': '1.2.3' },
+    ],
+    [
+      ' team = a%2Cb%3D , deployment.environment.name=%C3%BC,empty=,',
+      '',
+      {
+        'service.name': 'local-llm-gateway',
+        'service.version': '1.2.3',
+        team: 'a,b=',
+        'deployment.environment.name': 'ü',
+        empty: '',
+      },
+    ],
+  ])('OTEL_RESOURCE_ATTRIBUTES=%s OTEL_SERVICE_NAME=%s', async (attributes, name, expected) => {
+    const env = { OTEL_RESOURCE_ATTRIBUTES: attributes, OTEL_SERVICE_NAME: name };
+    const { sink, server } = await traced({}, env);
+    await ask(server, { model: 'first/m' });
+    await server.stop();
+    expect(sink.resources()).toEqual([expected]);
+  });
+
+  it.each([
+    ['a', 'its attribute 2 is not written as name=value'],
+    ['a=b,c=d=e', 'its attribute 3 is not written as name=value'],
+    ['=b', 'its attribute 2 has no name'],
+    ['a=%', 'its attribute 2 is not percent-encoded'],
+    ['a=%C3', 'its attribute 2 is not percent-encoded'],
+    [`a=${'b'.repeat(256)}`, 'its attribute 2 is longer than 255 characters'],
+  ])('ignores %s as a whole, and the log says why', async (attributes, why) => {
+    const { sink, server } = await traced({}, { OTEL_RESOURCE_ATTRIBUTES: `good=x,${attributes}` });
+    await ask(server, { model: 'first/m' });
+    await server.stop();
+    expect(sink.resources()).toEqual([{ 'service.name': 'local-llm-gateway', 'service.version': '1.2.3' }]);
+    const line = `OTEL_RESOURCE_ATTRIBUTES is ignored: ${why}`;
+    expect(server.log().split(line).length - 1).toBe(1);
   });
 });
 

@@ -1,8 +1,11 @@
 // The series of `GET /metrics`: their number stays bounded whatever clients send, and their text is valid; how long the database
 // takes, with each engine, calls that fail included.
 import { describe, expect, it, onTestFinished } from 'vitest';
+import type { EndpointName } from '../../src/canonical/request.ts';
 import { Trace } from '../../src/gateway/trace.ts';
-import { Histogram, labels, written } from '../../src/observe/metrics/exposition.ts';
+import { Histogram } from '../../src/histogram.ts';
+import { labels, written } from '../../src/observe/metrics/exposition.ts';
+import { DURATION_S } from '../../src/observe/metrics/operation-series.ts';
 import { createRequestSeries } from '../../src/observe/metrics/request-series.ts';
 import { protocols } from '../../src/protocols/registry.ts';
 import type { Target } from '../../src/routing/catalog.ts';
@@ -20,19 +23,25 @@ import { HOUR, newKey, usageRow } from '../store/support.ts';
 import type { Identity } from '../../src/conversations/identity.ts';
 import { identity } from '../helpers/identity.ts';
 
+interface Ended {
+  account?: string;
+  error?: string | null;
+  who?: Partial<Identity>;
+  endpoint?: EndpointName;
+  streamed?: boolean;
+}
+
 function finished(
   model: string,
-  account = 'a',
-  error: string | null = null,
-  who: Partial<Identity> = {},
+  { account = 'a', error = null, who, endpoint = 'chat', streamed = true }: Ended = {},
 ): Trace {
   const key = { account } as Trace['key'];
   const trace = new Trace({
     requestId: 'req_1',
     key,
-    endpoint: 'chat',
+    endpoint,
     modelAsked: model,
-    streamed: true,
+    streamed,
     startedAt: 0,
     passedOver: [],
     rule: undefined,
@@ -40,9 +49,12 @@ function finished(
     spans: undefined,
     held: false,
   });
-  const target = { key: `p/${model}`, provider: { name: 'p' }, model } as Target;
+  const provider = { name: 'p', preset: 'mistral', baseUrls: {} };
+  const target = { key: `p/${model}`, provider, model, upstream: `maker-${model}` } as Target;
   trace.contact = { target, protocol: protocols.chat, dropped: [], changed: [] };
   trace.firstByteMs = 20;
+  trace.firstByteAt = 20;
+  trace.contactedAt = 5;
   trace.durationMs = 1020;
   trace.outcome = {
     status: 200,
@@ -66,7 +78,7 @@ describe('the number of series is bounded', () => {
   it('for 10,000 names that a provider lists, and 10,000 accounts', () => {
     const series = createRequestSeries({ accounts: true, isKnown: () => true });
     for (let number = 0; number < 10_000; number += 1)
-      series.add(finished(`name-${number}`, `account-${number}`));
+      series.add(finished(`name-${number}`, { account: `account-${number}` }));
     const metrics = readMetrics(written(series.families()));
     expect(metrics.sum('gateway_requests_total')).toBe(10_000);
     expect(metrics.value('gateway_requests_total', { provider: 'other', model: 'other' })).toBe(9800);
@@ -78,14 +90,12 @@ describe('the number of series is bounded', () => {
     const series = createRequestSeries({ accounts: false, isKnown: () => true });
     for (let number = 0; number < 1000; number += 1) {
       series.add(
-        finished('m', 'a', null, {
-          agent: `id-${number}`,
-          class: `class-${number}`,
-          agentType: `type-${number}`,
+        finished('m', {
+          who: { agent: `id-${number}`, class: `class-${number}`, agentType: `type-${number}` },
         }),
       );
     }
-    series.add(finished('m', 'a', null, { class: 'subagent', agentType: 'Explore' }));
+    series.add(finished('m', { who: { class: 'subagent', agentType: 'Explore' } }));
     series.add(finished('m'));
     const text = written(series.families());
     const metrics = readMetrics(text);
@@ -97,7 +107,7 @@ describe('the number of series is bounded', () => {
 
   it('for error kinds without end', () => {
     const series = createRequestSeries({ accounts: false, isKnown: () => true });
-    for (let number = 0; number < 1000; number += 1) series.add(finished('m', 'a', `error-${number}`));
+    for (let number = 0; number < 1000; number += 1) series.add(finished('m', { error: `error-${number}` }));
     const metrics = readMetrics(written(series.families()));
     expect(metrics.sum('gateway_requests_total')).toBe(1000);
     expect(metrics.samples.length).toBeLessThan(2500);
@@ -112,7 +122,60 @@ it('tokens are counted by kind, and the pace after the first piece', () => {
   expect(kinds.map((kind) => metrics.value('gateway_tokens_total', { kind }))).toEqual([1, 2, 3, 51, 10]);
   expect(metrics.value('gen_ai_client_token_usage_sum', { gen_ai_token_type: 'input' })).toBe(6);
   expect(metrics.value('gateway_stream_output_tokens_per_second_sum')).toBeCloseTo(50);
-  expect(metrics.value('gen_ai_server_time_to_first_token_seconds_sum')).toBeCloseTo(0.02);
+  // From the request to the provider, not from that to the gateway.
+  const first = 'gen_ai_client_operation_time_to_first_chunk_seconds_sum';
+  expect(metrics.value(first)).toBeCloseTo(0.015);
+});
+
+describe('under the names of the conventions', () => {
+  it('a target has those of its provider and its model, and those of the configuration beside them', () => {
+    const series = createRequestSeries({ accounts: false, isKnown: () => true });
+    series.add(finished('m'));
+    const { samples } = readMetrics(written(series.families()));
+    const duration = samples.find(({ name }) => name === 'gen_ai_client_operation_duration_seconds_count');
+    expect(duration?.labels).toEqual({
+      gen_ai_operation_name: 'chat',
+      gen_ai_provider_name: 'mistral_ai',
+      gen_ai_request_model: 'maker-m',
+      provider: 'p',
+      model: 'm',
+    });
+  });
+
+  it('what one target does in several ways is apart, and its tokens and cost are one series', () => {
+    const series = createRequestSeries({ accounts: false, isKnown: () => true });
+    for (const endpoint of ['chat', 'completions', 'embeddings', 'responses'] as const)
+      series.add(finished('m', { endpoint }));
+    const metrics = readMetrics(written(series.families()));
+    const counted = (gen_ai_operation_name: string) =>
+      metrics.value('gen_ai_client_operation_duration_seconds_count', { gen_ai_operation_name });
+    expect(['chat', 'text_completion', 'embeddings'].map(counted)).toEqual([2, 1, 1]);
+    expect(metrics.value('gateway_tokens_total', { kind: 'output' })).toBe(204);
+  });
+
+  it('a chunk that came is counted, however its stream ended; what is no stream has no chunks', () => {
+    const series = createRequestSeries({ accounts: false, isKnown: () => true });
+    const stream = (error: string | null, gaps: readonly number[], written: number): void => {
+      const trace = finished('m', { error });
+      const histogram = new Histogram(DURATION_S);
+      for (const gap of gaps) histogram.observe(gap);
+      trace.progress.gaps = histogram;
+      trace.progress.written = written;
+      series.add(trace);
+    };
+    stream(null, [0.015, 0.03], 100);
+    stream('upstream', [0.03], 50);
+    // Nothing came of it.
+    stream('upstream', [], 0);
+    const metrics = readMetrics(written(series.families()));
+    const name = 'gen_ai_client_operation_time_';
+    expect(metrics.value(`${name}to_first_chunk_seconds_count`)).toBe(2);
+    const bucket = (le: string) => metrics.value(`${name}per_output_chunk_seconds_bucket`, { le });
+    expect(['0.01', '0.02', '0.04', '+Inf'].map(bucket)).toEqual([0, 1, 3, 3]);
+    const whole = createRequestSeries({ accounts: false, isKnown: () => true });
+    whole.add(finished('m', { streamed: false }));
+    expect(written(whole.families())).not.toContain('chunk');
+  });
 });
 
 it('labels are escaped, and hold no key', () => {

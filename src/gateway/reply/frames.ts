@@ -4,7 +4,7 @@
 import type { JsonObject } from '../../canonical/json.ts';
 import type { StreamEvent, Usage } from '../../canonical/reply.ts';
 import type { GatewayError } from '../../errors.ts';
-import type { HiddenTexts, ReplyContext, ReplyIds } from '../../protocols/interface/answer.ts';
+import type { AnswerMarks, HiddenTexts, ReplyContext, ReplyIds } from '../../protocols/interface/answer.ts';
 import type { ClientSide } from '../../protocols/interface/protocol.ts';
 import type { StreamDecoder, StreamEncoder } from '../../protocols/interface/stream.ts';
 import type { Frame, Run } from '../../protocols/sse/splitter.ts';
@@ -86,6 +86,10 @@ class SteppedFrames implements FrameWriter {
 
   usage(): Usage | undefined {
     return this.#relay.usage() ?? this.#usage ?? this.#decoder.usage();
+  }
+
+  marks(): AnswerMarks {
+    return this.#relay.marks();
   }
 
   repaired(): readonly string[] | undefined {

@@ -4,9 +4,10 @@ import { GatewayError, type ProviderFailure } from '../../errors.ts';
 import type { Clock } from '../../clock.ts';
 import type { JsonObject } from '../../canonical/json.ts';
 import type { Usage } from '../../canonical/reply.ts';
+import type { Histogram } from '../../histogram.ts';
 import type { Frame, Run } from '../../protocols/sse/splitter.ts';
 import type { NewItem } from '../../store/items/sealed-items.ts';
-import type { HiddenTexts, ReplyIds } from '../../protocols/interface/answer.ts';
+import type { AnswerMarks, HiddenTexts, ReplyIds } from '../../protocols/interface/answer.ts';
 import type { StreamNotices } from '../../protocols/interface/stream.ts';
 import type { Exchange } from '../exchange.ts';
 import type { Outcome, Progress, Trace } from '../trace.ts';
@@ -32,6 +33,8 @@ export interface FrameWriter extends Required<StreamNotices> {
   /** The provider's body is over without a terminal frame before it. */
   finish(clean: boolean): PumpStep;
   usage(): Usage | undefined;
+  /** As far as the answer came. */
+  marks(): AnswerMarks;
   /** What the client's protocol could not hold. */
   lost?(): string[] | undefined;
   /** Tool calls that were repaired. */
@@ -80,6 +83,8 @@ class Pump implements FrameReader {
     if (!this.#over) this.#options.source.resume();
   };
   #over = false;
+  /** When the provider's last chunk came, where somebody counts the time between them. */
+  #chunkAt = 0;
   #cancelSettling: (() => void) | undefined;
 
   constructor(options: PumpOptions, resolve: (outcome: Outcome) => void, reject: (error: Error) => void) {
@@ -96,6 +101,7 @@ class Pump implements FrameReader {
       return;
     }
     cancellation.subscribe(this.#onCancel);
+    if (this.#options.trace.progress.gaps !== undefined) this.#chunkAt = this.#options.clock.monotonic();
     this.#guarded(() => this.#take(writer.start()));
     if (!this.#over) source.read(this);
   }
@@ -104,6 +110,8 @@ class Pump implements FrameReader {
 
   frames(frames: readonly Frame[]): void {
     if (this.#over) return;
+    const { gaps } = this.#options.trace.progress;
+    if (gaps !== undefined) this.#came(frames.length, gaps);
     try {
       this.#take(this.#options.writer.move(frames));
     } catch (error) {
@@ -113,6 +121,8 @@ class Pump implements FrameReader {
 
   run(run: Run): void {
     if (this.#over) return;
+    const { gaps } = this.#options.trace.progress;
+    if (gaps !== undefined) this.#came(run.count(), gaps);
     try {
       this.#take(this.#options.writer.moveRun(run));
     } catch (error) {
@@ -129,6 +139,14 @@ class Pump implements FrameReader {
       if (this.#options.exchange.cancellation.reason !== undefined) this.#cancelled();
       else this.#failed(failure);
     });
+  }
+
+  /** The first of chunks that come together took the time, the others none. */
+  #came(chunks: number, gaps: Histogram): void {
+    const now = this.#options.clock.monotonic();
+    gaps.observe((now - this.#chunkAt) / 1000);
+    if (chunks > 1) gaps.observe(0, chunks - 1);
+    this.#chunkAt = now;
   }
 
   // -- the client's side --
@@ -187,6 +205,7 @@ class Pump implements FrameReader {
       status: 200,
       error,
       usage: writer.usage(),
+      marks: writer.marks(),
       lost: writer.lost?.(),
       repaired: writer.repaired?.(),
       items,
@@ -225,6 +244,7 @@ class Pump implements FrameReader {
       status: 499,
       error: 'client_closed',
       usage: writer.usage(),
+      marks: writer.marks(),
       lost: writer.lost?.(),
       replyIds: writer.replyIds?.(),
     });

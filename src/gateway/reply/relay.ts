@@ -2,7 +2,7 @@
 import type { GatewayError } from '../../errors.ts';
 import type { JsonObject } from '../../canonical/json.ts';
 import type { Usage } from '../../canonical/reply.ts';
-import type { ReplyIds } from '../../protocols/interface/answer.ts';
+import type { AnswerMarks, ReplyIds } from '../../protocols/interface/answer.ts';
 import type { ClientSide } from '../../protocols/interface/protocol.ts';
 import type { StreamClassifier, StreamEncoder } from '../../protocols/interface/stream.ts';
 import { createSplitter, type Frame, type Run } from '../../protocols/sse/splitter.ts';
@@ -60,6 +60,10 @@ class Relay implements FrameWriter {
 
   usage(): Usage | undefined {
     return this.#classifier.usage();
+  }
+
+  marks(): AnswerMarks {
+    return this.#classifier.marks();
   }
 
   answer(): JsonObject | undefined {
@@ -123,6 +127,10 @@ class AdoptedRelay implements FrameWriter {
 
   usage(): Usage | undefined {
     return this.#relay.usage();
+  }
+
+  marks(): AnswerMarks {
+    return this.#relay.marks();
   }
 
   answer(): JsonObject | undefined {

@@ -18,7 +18,7 @@ import { frames } from './frames.ts';
 import { replyContext, type RespondDeps } from './reply-context.ts';
 import { addLimits, headerList, responseHeaders, streamHeaders } from './response-headers.ts';
 import { noticesOf } from './silence.ts';
-import { createTranslation, translateAsStream, translateWhole } from './translate.ts';
+import { createTranslation, marksOf, translateAsStream, translateWhole } from './translate.ts';
 
 interface RespondOptions extends AnsweredRequest {
   admission: Admitted;
@@ -85,6 +85,7 @@ function write(options: RespondOptions, trace: Trace, deps: RespondDeps): Outcom
     status: 200,
     error: null,
     usage,
+    marks: marksOf(decoded),
     lost: more.length === 0 ? lost : [...(lost ?? []), ...more],
     repaired,
     items: joined(itemsToStore(answered, options, deps), items),
@@ -129,7 +130,10 @@ function relayWhole(
 ): Outcome | Promise<Outcome> {
   const items =
     isKept(options) && isObject(value) ? itemsToStore({ answer: value }, options, deps) : undefined;
-  const outcome = { status: 200, error: null, usage, items };
+  const { relay } = options.answer.request.protocol;
+  // Read for traces alone.
+  const marks = trace.spans !== undefined && isObject(value) ? relay.readMarks(value) : undefined;
+  const outcome: Outcome = { status: 200, error: null, usage, marks, items };
   if (options.hold !== undefined)
     return settledThen(() => sendWhole(body, headers, options), outcome, options, trace);
   sendWhole(body, headers, options);

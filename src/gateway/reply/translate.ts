@@ -13,7 +13,7 @@ import type { GatewayError } from '../../errors.ts';
 import { replyIdsOf } from '../../protocols/shared/client.ts';
 import { rawJson } from '../../protocols/json/raw-json.ts';
 import type { ClientSide } from '../../protocols/interface/protocol.ts';
-import type { HiddenTexts, ReplyContext, ReplyIds } from '../../protocols/interface/answer.ts';
+import type { AnswerMarks, HiddenTexts, ReplyContext, ReplyIds } from '../../protocols/interface/answer.ts';
 import type { StreamDecoder, StreamEncoder } from '../../protocols/interface/stream.ts';
 import type { Frame, Run } from '../../protocols/sse/splitter.ts';
 import type { BuiltRequest } from '../outbound/build-request.ts';
@@ -62,6 +62,7 @@ class Translation implements FrameWriter {
   readonly #thinking: ThinkingCollector | undefined;
   #opening: TranslatedOpening | undefined;
   #usage: Usage | undefined;
+  #marks: AnswerMarks = {};
   /** What is due to the client of the frames that are being moved. */
   #text = '';
 
@@ -107,6 +108,10 @@ class Translation implements FrameWriter {
 
   usage(): Usage | undefined {
     return known(this.#usage ?? this.#decoder.usage());
+  }
+
+  marks(): AnswerMarks {
+    return this.#marks;
   }
 
   lost(): string[] | undefined {
@@ -193,17 +198,33 @@ class Translation implements FrameWriter {
     return undefined;
   }
 
+  /** Readers take "" for a fault. */
+  #started(event: Extract<StreamEvent, { type: 'start' }>): void {
+    this.#marks = marksOf(event);
+    if (event.model === '') event.model = this.#request.target.model;
+  }
+
   #event(event: StreamEvent): PumpStep | undefined {
     if (event.type === 'error') return { bytes: this.#text, failure: event.failure };
-    if (event.type === 'start' && event.model === '') event.model = this.#request.target.model;
+    if (event.type === 'start') this.#started(event);
     this.#text += this.#encoder.push(event);
     if (event.type === 'text_delta') return undefined;
     this.#losses.event(event);
     this.#thinking?.push(event);
     if (event.type !== 'end') return undefined;
     this.#usage = event.usage;
+    this.#marks = { ...this.#marks, ...marksOf({ stop: event.stop }) };
     return { bytes: this.#text, complete: true, cut: this.#restorer?.done() === true };
   }
+}
+
+/** Of an answer that the provider's words are known of. */
+export function marksOf({ id, model, stop }: Partial<Pick<Reply, 'id' | 'model' | 'stop'>>): AnswerMarks {
+  return {
+    ...(id && { id }),
+    ...(model && { model }),
+    ...(stop?.raw !== undefined && { finish: [stop.raw] }),
+  };
 }
 
 /** An estimate is for the client only; what is recorded is the usage that the provider reported. */

@@ -1,31 +1,6 @@
-// Prometheus' text format, version 0.0.4 (https://prometheus.io/docs/instrumenting/exposition_formats/), and a histogram whose
-// `observe` is cheap enough for the end of each request: no labels are hashed, since each series holds its own.
+// Prometheus' text format, version 0.0.4 (https://prometheus.io/docs/instrumenting/exposition_formats/).
+import type { Histogram } from '../../histogram.ts';
 import { withoutKeys } from '../../ids.ts';
-
-export class Histogram {
-  readonly bounds: readonly number[];
-  /** One more than bounds: the last counts what is above all of them. */
-  readonly counts: number[];
-  sum = 0;
-  /** Values observed. */
-  total = 0;
-
-  /** `bounds`: upper bounds of the buckets, ascending. */
-  constructor(bounds: readonly number[]) {
-    this.bounds = bounds;
-    this.counts = new Array<number>(bounds.length + 1).fill(0);
-  }
-
-  /** Counts `value` so many `times`. */
-  observe(value: number, times = 1): void {
-    const { bounds, counts } = this;
-    let at = 0;
-    while (at < bounds.length && value > (bounds[at] ?? Infinity)) at += 1;
-    counts[at] = (counts[at] ?? 0) + times;
-    this.sum += value * times;
-    this.total += times;
-  }
-}
 
 /** Labels of one sample, written: `a="x",b="y"`. */
 type LabelText = string;

@@ -8,7 +8,10 @@ import { clientProtocols } from '../../protocols/registry.ts';
 import type { Target } from '../../routing/catalog.ts';
 import type { TargetState } from '../../routing/state/health.ts';
 import type { Routing } from '../../routing/routing.ts';
-import { labels, written, type Family, Histogram, type HistogramFamily } from './exposition.ts';
+import { Histogram } from '../../histogram.ts';
+import { labels, written, type Family, type HistogramFamily } from './exposition.ts';
+import type { Resource } from '../resource.ts';
+import { DURATION_S } from './operation-series.ts';
 import { createRequestSeries } from './request-series.ts';
 import type { Store } from '../../store/store.ts';
 
@@ -17,6 +20,8 @@ interface MetricsOptions {
   routing: Routing;
   clock: Clock;
   version: string;
+  /** undefined: another process tells it. */
+  resource: () => Resource | undefined;
   inFlight: () => number;
   isDatabaseAway: () => Promise<boolean>;
   database: Pick<TimedStore, 'family'>;
@@ -50,6 +55,9 @@ export function createMetrics(options: MetricsOptions): Metrics {
   processMetrics().catch(() => undefined);
 
   return {
+    started(trace) {
+      if (trace.streamed) trace.progress.gaps = new Histogram(DURATION_S);
+    },
     finished: (trace) => series.add(trace),
     refused(path, { status, kind: error }) {
       // Statuses and kinds are the gateway's own, so their number is small.
@@ -101,7 +109,11 @@ function createCatalogCheck(routing: Routing, clock: Clock): (target: Target) =>
   };
 }
 
-function momentFamilies({ routing, version, inFlight }: MetricsOptions, isDatabaseAway: boolean): Family[] {
+function momentFamilies(
+  { routing, version, resource, inFlight }: MetricsOptions,
+  isDatabaseAway: boolean,
+): Family[] {
+  const own = resource();
   return [
     gauge('gateway_requests_in_flight', 'Requests under way.', [['', inFlight()]]),
     gauge(
@@ -113,7 +125,23 @@ function momentFamilies({ routing, version, inFlight }: MetricsOptions, isDataba
     gauge('gateway_build_info', 'The version of the gateway and of Node.', [
       [labels({ version, node: process.versions.node }), 1],
     ]),
+    gauge(
+      'target_info',
+      'Attributes of this gateway as a resource of OpenTelemetry.',
+      own === undefined ? [] : [[labels(labelsOf(own)), 1]],
+    ),
   ];
+}
+
+/** The attributes under names that labels can have, as OpenTelemetry's exporters write them; values of equal names are joined. */
+function labelsOf(resource: Resource): Record<string, string> {
+  const found = new Map<string, string>();
+  for (const [key, value] of Object.entries(resource).sort()) {
+    const name = key.replace(/\W/g, '_').replace(/^(?=[\d_])/, 'key_');
+    const before = found.get(name);
+    found.set(name, before === undefined ? value : `${before};${value}`);
+  }
+  return Object.fromEntries(found);
 }
 
 function gauge(name: string, help: string, samples: Family['samples']): Family {

@@ -2,31 +2,28 @@
 // look-up and some additions; text is made when it is asked for. The number of series is bounded: a model's name is a label only if
 // it is in the catalog, since clients may send any name to a provider without a list.
 import { totalInput, type Usage } from '../../canonical/reply.ts';
+import type { EndpointName } from '../../canonical/request.ts';
 import type { FinishedTrace } from '../../gateway/trace.ts';
 import type { Target } from '../../routing/catalog.ts';
+import { Histogram } from '../../histogram.ts';
+import { conventionalName, operationAt } from '../conventions.ts';
 import { costOf } from '../../routing/price.ts';
+import { operationFamilies, OperationSeries, OTHER } from './operation-series.ts';
 import { WorkSeries } from './work-series.ts';
-import { Histogram, labels, type Family, type HistogramFamily } from './exposition.ts';
+import { labels, type Family, type HistogramFamily } from './exposition.ts';
 
 /** Targets and accounts with labels of their own; all further ones share `other`. */
 const MOST_TARGETS = 200;
 const MOST_ACCOUNTS = 1000;
 /** Outcomes of one target: combinations of endpoint, status and error kind. */
 const MOST_OUTCOMES = 100;
-const MOST_KINDS = 20;
 const LONGEST_NAME = 200;
 /** A stream whose rest takes less arrived at once: its pace is that of the network. */
 const LEAST_REST_S = 0.05;
 
-/** The label that targets and accounts beyond the bound share. */
-const OTHER = 'other';
 /** The label of requests that ended before a target was contacted, and of those without an error. */
 const NONE = 'none';
 
-// The bounds that the conventions of OpenTelemetry for generative AI give.
-const DURATION_S = [0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 1.28, 2.56, 5.12, 10.24, 20.48, 40.96, 81.92];
-const FIRST_TOKEN_S = [0.001, 0.005, 0.01, 0.02, 0.04, 0.06, 0.08, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10];
-const TOKENS = Array.from({ length: 14 }, (_, power) => 4 ** power);
 const TOKENS_PER_SECOND = [1, 2, 5, 10, 20, 30, 50, 75, 100, 150, 200, 300, 500, 1000];
 
 interface OutcomeCount {
@@ -39,47 +36,50 @@ interface OutcomeCount {
 class TargetSeries {
   readonly provider: string;
   readonly model: string;
+  /** The names that the conventions give to the provider, and that the provider gives to the model. */
+  readonly conventional: { provider: string; model: string };
+  readonly operations: OperationSeries[] = [];
   readonly outcomes: OutcomeCount[] = [];
-  readonly answered = new Histogram(DURATION_S);
-  /** By error kind. */
-  readonly failed = new Map<string, Histogram>();
-  readonly firstToken = new Histogram(FIRST_TOKEN_S);
   readonly tokensPerSecond = new Histogram(TOKENS_PER_SECOND);
-  readonly input = new Histogram(TOKENS);
-  readonly output = new Histogram(TOKENS);
   /** Contacts without an answer, by the kind of failure; their number is the gateway's own. */
   readonly failures = new Map<string, number>();
+  /** Answers with usage. */
+  counted = 0;
   fresh = 0;
   cacheRead = 0;
   cacheWrite = 0;
+  output = 0;
   reasoning = 0;
   costUsd = 0;
 
-  constructor(provider: string, model: string) {
+  constructor(provider: string, model: string, conventional: TargetSeries['conventional']) {
     this.provider = provider;
     this.model = model;
+    this.conventional = conventional;
   }
 
   add(trace: FinishedTrace, cost: number): void {
-    const { outcome, durationMs } = trace;
+    const { outcome, durationMs, firstByteMs } = trace;
     const { error, usage } = outcome;
     countOutcome(this.outcomes, trace);
-    const seconds = durationMs / 1000;
-    if (error === null) this.answered.observe(seconds);
-    else failedHistogram(this.failed, error).observe(seconds);
-    if (trace.streamed && error === null && trace.firstByteMs !== null) {
-      this.firstToken.observe(trace.firstByteMs / 1000);
-      const rest = (durationMs - trace.firstByteMs) / 1000;
-      if (usage !== undefined && usage.output > 1 && rest >= LEAST_REST_S) {
-        this.tokensPerSecond.observe((usage.output - 1) / rest);
-      }
-    }
-    if (usage !== undefined) this.#addUsage(usage, cost);
+    this.#operation(trace.endpoint).add(trace);
+    if (usage === undefined) return;
+    this.#addUsage(usage, cost);
+    if (!trace.streamed || error !== null || firstByteMs === null) return;
+    const rest = (durationMs - firstByteMs) / 1000;
+    if (usage.output > 1 && rest >= LEAST_REST_S) this.tokensPerSecond.observe((usage.output - 1) / rest);
+  }
+
+  #operation(endpoint: EndpointName): OperationSeries {
+    const name = operationAt(endpoint);
+    let series = this.operations.find((operation) => operation.name === name);
+    if (series === undefined) this.operations.push((series = new OperationSeries(name)));
+    return series;
   }
 
   #addUsage(usage: Usage, cost: number): void {
-    this.input.observe(totalInput(usage));
-    this.output.observe(usage.output);
+    this.counted += 1;
+    this.output += usage.output;
     this.fresh += usage.input;
     this.cacheRead += usage.cacheRead ?? 0;
     this.cacheWrite += usage.cacheWrite ?? 0;
@@ -104,13 +104,6 @@ function countOutcome(
   }
   const last = outcomes[MOST_OUTCOMES - 1];
   if (last !== undefined) last.requests += 1;
-}
-
-function failedHistogram(failed: Map<string, Histogram>, error: string): Histogram {
-  const kind = failed.has(error) || failed.size < MOST_KINDS ? error : OTHER;
-  let histogram = failed.get(kind);
-  if (histogram === undefined) failed.set(kind, (histogram = new Histogram(DURATION_S)));
-  return histogram;
 }
 
 interface AccountSeries {
@@ -140,18 +133,24 @@ export function createRequestSeries({ isKnown, accounts }: RequestSeriesOptions)
   const work = new WorkSeries();
 
   function seriesOf(target: Target | undefined): TargetSeries {
-    if (target === undefined) return found('', NONE, NONE);
+    if (target === undefined) return shared('', NONE, NONE);
     const known = targets.get(target.key);
     if (known !== undefined) return known;
-    const { provider, model } = target;
-    if (targets.size >= MOST_TARGETS) return found(OTHER, OTHER, OTHER);
-    if (!isKnown(target)) return found(`${provider.name}/`, provider.name, OTHER);
-    return found(target.key, provider.name, model.slice(0, LONGEST_NAME));
+    const { provider, model, upstream } = target;
+    if (targets.size >= MOST_TARGETS) return shared(OTHER, OTHER, OTHER);
+    const conventional = { provider: conventionalName(provider), model: upstream.slice(0, LONGEST_NAME) };
+    if (!isKnown(target)) return shared(`${provider.name}/`, provider.name, OTHER, conventional.provider);
+    const series = new TargetSeries(provider.name, model.slice(0, LONGEST_NAME), conventional);
+    targets.set(target.key, series);
+    return series;
   }
 
-  function found(key: string, provider: string, model: string): TargetSeries {
-    let series = targets.get(key);
-    if (series === undefined) targets.set(key, (series = new TargetSeries(provider, model)));
+  /** Of several targets, or of none. */
+  function shared(key: string, provider: string, model: string, conventional = provider): TargetSeries {
+    const known = targets.get(key);
+    if (known !== undefined) return known;
+    const series = new TargetSeries(provider, model, { provider: conventional, model });
+    targets.set(key, series);
     return series;
   }
 
@@ -196,17 +195,8 @@ function addAccount(
   series.output += usage.output;
 }
 
-/** OpenTelemetry's names where there is one: https://opentelemetry.io/docs/specs/semconv/gen-ai/gen-ai-metrics/ */
 function targetFamilies(all: readonly TargetSeries[]): (Family | HistogramFamily)[] {
-  const genAi = ({ provider, model }: TargetSeries, more: Record<string, string> = {}): string =>
-    labels({
-      gen_ai_operation_name: 'chat',
-      gen_ai_provider_name: provider,
-      gen_ai_request_model: model,
-      ...more,
-    });
-  const used = all.filter(({ input }) => input.total > 0);
-  const streamed = all.filter(({ firstToken }) => firstToken.total > 0);
+  const used = all.filter(({ counted }) => counted > 0);
   return [
     {
       name: 'gateway_requests_total',
@@ -227,24 +217,7 @@ function targetFamilies(all: readonly TargetSeries[]): (Family | HistogramFamily
         [...failures].map(([error, times]): [string, number] => [labels({ provider, model, error }), times]),
       ),
     },
-    {
-      name: 'gen_ai_client_operation_duration_seconds',
-      help: 'Time from a request to the last byte of its answer.',
-      type: 'histogram',
-      samples: all.flatMap((series): [string, Histogram][] => [
-        ...(series.answered.total === 0 ? [] : [[genAi(series), series.answered] as [string, Histogram]]),
-        ...[...series.failed].map(([error, histogram]): [string, Histogram] => [
-          genAi(series, { error_type: error }),
-          histogram,
-        ]),
-      ]),
-    },
-    {
-      name: 'gen_ai_server_time_to_first_token_seconds',
-      help: 'Time from a request to the first piece of its streamed answer.',
-      type: 'histogram',
-      samples: streamed.map((series) => [genAi(series), series.firstToken]),
-    },
+    ...operationFamilies(all),
     {
       name: 'gateway_stream_output_tokens_per_second',
       help: 'Output tokens a second after the first piece of a streamed answer.',
@@ -252,15 +225,6 @@ function targetFamilies(all: readonly TargetSeries[]): (Family | HistogramFamily
       samples: all
         .filter(({ tokensPerSecond }) => tokensPerSecond.total > 0)
         .map(({ provider, model, tokensPerSecond }) => [labels({ provider, model }), tokensPerSecond]),
-    },
-    {
-      name: 'gen_ai_client_token_usage',
-      help: 'Tokens of one request; input includes the tokens of prompt caches.',
-      type: 'histogram',
-      samples: used.flatMap((series): [string, Histogram][] => [
-        [genAi(series, { gen_ai_token_type: 'input' }), series.input],
-        [genAi(series, { gen_ai_token_type: 'output' }), series.output],
-      ]),
     },
     {
       name: 'gateway_tokens_total',
@@ -283,7 +247,7 @@ function tokenSamples(series: TargetSeries): [string, number][] {
     input: fresh,
     cache_read: cacheRead,
     cache_write: cacheWrite,
-    output: output.sum,
+    output,
     reasoning,
   };
   return Object.entries(kinds).map(([kind, tokens]) => [labels({ provider, model, kind }), tokens]);

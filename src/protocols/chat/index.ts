@@ -4,6 +4,7 @@ import { hints } from './request/envelope.ts';
 import { endpoints } from './endpoints.ts';
 import { decodeError, encodeError, encodeStreamError } from './errors.ts';
 import { forwardedHeaders, keyHeaders, limitHeaders, outline } from './outline.ts';
+import { readMarks } from './reply/marks.ts';
 import { inspectReply, rewrite, createClassifier, keepAlive } from './relay.ts';
 import { ORDER_RULES, RELAY_RULES } from './relay-rules.ts';
 import { decodeReply } from './reply/decode.ts';
@@ -60,6 +61,7 @@ const relay: Relay = {
   rules: [RELAY_RULES, ORDER_RULES],
   readOffer,
   inspectReply,
+  readMarks,
   createClassifier,
 };
 

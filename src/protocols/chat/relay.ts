@@ -2,6 +2,7 @@
 // whether the client asked or not; frames are classified, and as few as possible are parsed; a whole reply is checked.
 import { isObject, type JsonObject, type JsonValue } from '../../canonical/json.ts';
 import type { Usage } from '../../canonical/reply.ts';
+import type { AnswerMarks } from '../interface/answer.ts';
 import type { FrameClass, StreamClassifier } from '../interface/stream.ts';
 import type { RelayedBody, RelayOptions, RelayTarget, RewrittenBody } from '../interface/bodies.ts';
 import type { Frame } from '../sse/splitter.ts';
@@ -12,6 +13,7 @@ import { throwFailure } from '../shared/failures/provider-error.ts';
 import { stopOfWord } from '../shared/failures/finish-words.ts';
 import { failureIn, failureOfStray, isFilled, strictChunk, strictReply } from './lenient.ts';
 import { decodeUsage, failureOfSilence, failureOfStop } from './reply/ending.ts';
+import { Marks } from './reply/marks.ts';
 import { rewriteBody, type Addition, type Edit, type Members } from '../json/splice.ts';
 import { asksForUsage } from './request/envelope.ts';
 import { faulty, EVENT_NOT_JSON } from '../../failures.ts';
@@ -120,6 +122,7 @@ class ChatClassifier implements StreamClassifier {
   /** Content or a finish was seen: content is not looked for any more. */
   #hasContent = false;
   #usage: Usage | undefined;
+  readonly #marks = new Marks();
 
   constructor(usageAsked: boolean) {
     this.#usageAsked = usageAsked;
@@ -146,11 +149,16 @@ class ChatClassifier implements StreamClassifier {
     return this.#usage;
   }
 
+  marks(): AnswerMarks {
+    return this.#marks.list();
+  }
+
   #chunk(chunk: JsonObject): FrameClass {
     const value = strictChunk(chunk);
     const failure = failureIn(value);
     if (failure) return { kind: 'error', failure };
     this.#usage = decodeUsage(value.usage) ?? this.#usage;
+    this.#marks.read(value);
     if (!Array.isArray(value.choices)) return QUIET;
     const { choices } = value;
     if (choices.length === 0) return isObject(chunk.usage) && !this.#usageAsked ? DROP : QUIET;

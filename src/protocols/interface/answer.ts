@@ -9,6 +9,15 @@ export type ReplyOptions = Pick<
   'includeUsage' | 'legacyFunctions' | 'readsReasoning' | 'reasoning' | 'responseFormat' | 'asked'
 >;
 
+/** What a provider's answer says of itself, in the provider's words, which may be anything. For traces. */
+export interface AnswerMarks {
+  id?: string;
+  /** The model that answered. */
+  model?: string;
+  /** Why each answer of the request ended: mostly one. */
+  finish?: readonly string[];
+}
+
 /** The id of an answer where they differ: the provider's, and the one that the client gets. */
 export interface ReplyIds {
   theirs: string;

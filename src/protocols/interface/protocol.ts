@@ -26,7 +26,7 @@ import type {
   RewrittenBody,
 } from './bodies.ts';
 import type { StreamDecoder, StreamEncoder, StreamClassifier } from './stream.ts';
-import type { ReplyOptions, ReplyContext, ReplyHolds, ErrorHead } from './answer.ts';
+import type { AnswerMarks, ReplyOptions, ReplyContext, ReplyHolds, ErrorHead } from './answer.ts';
 import type { PauseTurn, StoredAnswers } from './features.ts';
 import type { PromptShape } from './prompt.ts';
 import type { ClientHeaders, KeyHeader, ForwardedHeaders, ProtocolOutline } from './outline.ts';
@@ -135,6 +135,8 @@ export interface Relay {
   readOffer(body: BodyReading): Offer;
   /** Usage and finish of a whole reply; throws FailureError as `decodeReply` does, without decoding parts. */
   inspectReply(value: unknown): { usage?: Usage };
+  /** Of a whole reply. */
+  readMarks(reply: JsonObject): AnswerMarks;
   /** `usageAsked`: the client itself asked for usage in the stream. */
   createClassifier(options: { usageAsked: boolean }): StreamClassifier;
 }

@@ -3,7 +3,7 @@ import type { GatewayError, ProviderFailure } from '../../errors.ts';
 import type { StreamEvent, Usage } from '../../canonical/reply.ts';
 import type { JsonObject } from '../../canonical/json.ts';
 import type { Frame } from '../sse/splitter.ts';
-import type { HiddenTexts, ReplyIds } from './answer.ts';
+import type { AnswerMarks, HiddenTexts, ReplyIds } from './answer.ts';
 
 /** Collects a stream's frames into canonical events. Emits exactly one `end` or `error`, then ignores all input. */
 export interface StreamDecoder {
@@ -67,6 +67,8 @@ export interface StreamClassifier extends StreamNotices {
   isQuiet(text: string): boolean;
   /** Usage so far, cumulative. */
   usage(): Usage | undefined;
+  /** As far as the answer came. */
+  marks(): AnswerMarks;
   /** The complete answer as the client has it, if its protocol stores answers. */
   answer?(): JsonObject | undefined;
   /** The frames that were classified last, as the client gets them; the same Buffer if they may stay. */

@@ -1,6 +1,7 @@
 // The messages protocol (POST /v1/messages), as the gateway uses it.
 import type { ClientSide, Protocol, ProviderSide, Relay } from '../interface/protocol.ts';
 import { hints, recognizes } from './request/envelope.ts';
+import { readMarks } from './reply/marks.ts';
 import { inspectReply, rewrite, createClassifier } from './relay.ts';
 import { endpoints } from './endpoints.ts';
 import { fitHeaders, RELAY_RULES } from './relay-rules.ts';
@@ -60,7 +61,15 @@ const provider: ProviderSide = {
   pausing: pauseTurn,
 };
 
-const relay: Relay = { rewrite, rules: [RELAY_RULES], fitHeaders, readOffer, inspectReply, createClassifier };
+const relay: Relay = {
+  rewrite,
+  rules: [RELAY_RULES],
+  fitHeaders,
+  readOffer,
+  inspectReply,
+  readMarks,
+  createClassifier,
+};
 
 export const messages: Protocol = {
   name: 'messages',

@@ -5,6 +5,7 @@
 import { isObject, type JsonObject, type JsonValue, append } from '../../canonical/json.ts';
 import { FailureError, type ProviderFailure } from '../../errors.ts';
 import type { Usage } from '../../canonical/reply.ts';
+import type { AnswerMarks } from '../interface/answer.ts';
 import type { FrameClass, StreamClassifier } from '../interface/stream.ts';
 import type { RelayedBody, RelayTarget, RewrittenBody } from '../interface/bodies.ts';
 import type { Frame } from '../sse/splitter.ts';
@@ -21,6 +22,7 @@ import {
   toUsage,
   type UsageTally,
 } from './reply/ending.ts';
+import { readMarks } from './reply/marks.ts';
 import { isGatewaySignature } from '../../canonical/thinking-signature.ts';
 import type { JsonNode } from '../json/body.ts';
 import { rewriteBody, cutsOf, splice, type Range } from '../json/splice.ts';
@@ -94,6 +96,7 @@ class MessagesClassifier implements StreamClassifier {
   readonly #tally: UsageTally = {};
   readonly #isSpliced = createSpliceWatch();
   #usage: Usage | undefined;
+  #marks: AnswerMarks = {};
 
   classify(frame: Frame): FrameClass {
     switch (frame.event) {
@@ -120,6 +123,10 @@ class MessagesClassifier implements StreamClassifier {
 
   usage(): Usage | undefined {
     return this.#usage;
+  }
+
+  marks(): AnswerMarks {
+    return this.#marks;
   }
 
   #block(frame: Frame): FrameClass {
@@ -150,6 +157,7 @@ class MessagesClassifier implements StreamClassifier {
     this.#readUsage(isObject(message) ? message.usage : value.usage);
     // An answer that was ready at once stands in its start, with its stop.
     const ended = isObject(message) ? message : delta;
+    if (isObject(ended)) this.#marks = { ...this.#marks, ...readMarks(ended) };
     if (!isObject(ended) || !isStop(ended.stop_reason)) return QUIET;
     const failure = failureOfStop(ended.stop_reason);
     if (failure !== undefined) return failed(failure);

@@ -10,6 +10,7 @@ import { decodeReply } from './reply/decode.ts';
 import { decodeRequest, readAsked, readOffer } from './request/decode.ts';
 import { encodeRequest, historyRules } from './request/encode.ts';
 import { hints, recognizes } from './request/envelope.ts';
+import { readMarks } from './reply/marks.ts';
 import { inspectReply, rewrite, createClassifier, keepAlive } from './relay.ts';
 import { ORDER_RULES, RELAY_RULES } from './relay-rules.ts';
 import { stored } from './stored/index.ts';
@@ -64,6 +65,7 @@ const relay: Relay = {
   rules: [RELAY_RULES, ORDER_RULES],
   readOffer,
   inspectReply,
+  readMarks,
   createClassifier,
 };
 

@@ -4,6 +4,7 @@
 import { isObject, type JsonObject } from '../../canonical/json.ts';
 import type { Usage } from '../../canonical/reply.ts';
 import type { GatewayError, ProviderFailure } from '../../errors.ts';
+import type { AnswerMarks } from '../interface/answer.ts';
 import type { FrameClass, StreamClassifier } from '../interface/stream.ts';
 import type { RelayedBody, RelayOptions, RelayTarget, RewrittenBody } from '../interface/bodies.ts';
 import type { Frame } from '../sse/splitter.ts';
@@ -19,6 +20,7 @@ import {
 } from './errors.ts';
 import { failureOfResponse, listOf, readResponse } from './reply/decode.ts';
 import { decodeUsage } from './reply/ending.ts';
+import { readMarks } from './reply/marks.ts';
 import { isDone, typeOf } from './stream/decoder.ts';
 import { ItemIds } from './stream/item-ids.ts';
 import { OutputSoFar } from './stream/relayed.ts';
@@ -114,6 +116,10 @@ class ResponsesClassifier implements StreamClassifier {
 
   usage(): Usage | undefined {
     return this.#usage;
+  }
+
+  marks(): AnswerMarks {
+    return readMarks(this.#answer ?? this.#response ?? {});
   }
 
   answer(): JsonObject | undefined {

@@ -13,6 +13,8 @@ export interface Run {
   /** `bytes` as latin1. */
   readonly text: string;
   frames(): Frame[];
+  /** How many they are. */
+  count(): number;
 }
 
 export interface Splitter {
@@ -185,6 +187,12 @@ class ChunkRun implements Run {
       frames.push(new BytesFrame(bytes, text, start, end, this.#first && start === 0));
       start = end;
     }
+    return frames;
+  }
+
+  count(): number {
+    let frames = 0;
+    for (let at = 0; (at = this.text.indexOf('\n\n', at)) !== -1; at += 2) frames += 1;
     return frames;
   }
 }

@@ -4,6 +4,7 @@ import { isObject, type JsonObject, type JsonValue } from '../../../canonical/js
 import { NO_NEEDS } from '../../../canonical/traits.ts';
 import type { Usage } from '../../../canonical/reply.ts';
 import { faulty, EVENT_NOT_JSON } from '../../../failures.ts';
+import type { AnswerMarks } from '../../interface/answer.ts';
 import type { Relayed } from '../../interface/endpoint.ts';
 import type { FrameClass, StreamClassifier } from '../../interface/stream.ts';
 import { readModelName, refuse } from '../../shared/client.ts';
@@ -13,6 +14,7 @@ import { failureOf, failureOfEvent } from '../errors.ts';
 import { failureIn, failureOfStray } from '../lenient.ts';
 import { isDone } from '../relay.ts';
 import { decodeUsage } from '../reply/ending.ts';
+import { Marks } from '../reply/marks.ts';
 
 export const completions: Relayed = {
   does: 'relay',
@@ -71,6 +73,7 @@ const NOT_JSON: FrameClass = { kind: 'error', failure: EVENT_NOT_JSON };
 class Classifier implements StreamClassifier {
   readonly #usageAsked: boolean;
   #usage: Usage | undefined;
+  readonly #marks = new Marks();
   /** The last frame as a completion, if it came in another form. */
   #rewritten: Buffer | undefined;
 
@@ -91,6 +94,7 @@ class Classifier implements StreamClassifier {
     const failure = failureIn(value);
     if (failure) return { kind: 'error', failure };
     this.#usage = decodeUsage(value.usage) ?? this.#usage;
+    this.#marks.read(value);
     const { choices } = value;
     if (!Array.isArray(choices)) return QUIET;
     if (choices.length === 0) return isObject(value.usage) && !this.#usageAsked ? { kind: 'drop' } : QUIET;
@@ -103,6 +107,10 @@ class Classifier implements StreamClassifier {
 
   usage(): Usage | undefined {
     return this.#usage;
+  }
+
+  marks(): AnswerMarks {
+    return this.#marks.list();
   }
 
   shifted(bytes: Buffer): Buffer {
