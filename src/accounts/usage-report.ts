@@ -1,6 +1,6 @@
 // The usage of accounts in a window of time, as `gateway usage --json` prints it and the admin API sends it; and for charts, as totals of
 // each group, of one account or of all together.
-import { HOUR_MS, hourOf, isoTime } from '../clock.ts';
+import { DAY_MS, HOUR_MS, hourOf, isoTime } from '../clock.ts';
 import { difference, firstByteAt, sumOf } from '../store/usage-sums.ts';
 import type { StoreReader } from '../store/reader.ts';
 import type { Account, AccountTotals, Grouping, GroupTotals, Totals } from '../store/store.ts';
@@ -55,6 +55,21 @@ export interface Window {
 /** What reports read. */
 export type UsageReader = Pick<StoreReader, 'totalsBy' | 'rowTotals' | 'admissionsByHour' | 'listKeys'>;
 
+/** Hours of a window that are always listed, the last ones. Of a longer one, hours before the first request are left out. */
+const LISTED_MS = 31 * DAY_MS;
+
+/** `earliest`: the first hour of the window with a request. */
+function listedFrom(first: number, last: number, earliest: number): number {
+  return Math.max(first, Math.min(earliest, last - LISTED_MS));
+}
+
+const earliestOf = (groups: Iterable<GroupTotals>): number => {
+  let earliest = Infinity;
+  for (const { group } of groups)
+    earliest = Math.min(earliest, Date.parse(group['hour'] ?? group['day'] ?? ''));
+  return earliest;
+};
+
 /** Reads the usage of all accounts at once. Returns a function that describes one of them. The window begins at the start of an
  *  hour, so that hours and totals cover the same time. */
 export async function readUsage(
@@ -68,7 +83,7 @@ export async function readUsage(
   const last = until === undefined ? current : hourOf(Math.min(until - 1, now));
   const localDay = by === 'day' ? dayOf : undefined;
   const byHours = by === 'hour' || localDay !== undefined;
-  const [totals, groups, admitted, keys, parts] = await Promise.all([
+  const [totals, groups, admitted, keys] = await Promise.all([
     totalsBy(byHours ? 'hour' : 'account'),
     byHours || by === undefined || by === 'account' ? undefined : totalsBy(by),
     // The hour that runs counts against the limit, whatever the window.
@@ -76,9 +91,12 @@ export async function readUsage(
       ? undefined
       : store.admissionsByHour(only, Math.min(first, current)).then(groupByAccount),
     by === 'key' ? store.listKeys() : [],
-    localDay === undefined ? [] : partsOfHours(first, last, localDay),
   ]);
-  const cut = new Map(parts);
+  const hoursOfTotals = byHours ? [...totals.values()].flatMap((each) => each.groups) : [];
+  const hoursAdmitted = [...(admitted?.values() ?? [])].flat().map(({ hour }) => hour);
+  const earliest = hoursAdmitted.reduce((a, b) => Math.min(a, b), earliestOf(hoursOfTotals));
+  const listed = listedFrom(first, last, earliest);
+  const cut = new Map(localDay === undefined ? [] : await partsOfHours(listed, last, localDay));
 
   async function totalsBy(grouping: Grouping): Promise<Map<number, AccountTotals>> {
     const found = await store.totalsBy(grouping, only, first, until);
@@ -105,7 +123,7 @@ export async function readUsage(
 
   const labels = new Map(keys.map(({ id, label }) => [id, label]));
   const window = new Map<number, string>();
-  for (let at = first; at <= last; at += HOUR_MS) window.set(at, isoTime(at));
+  for (let at = listed; at <= last; at += HOUR_MS) window.set(at, isoTime(at));
 
   return ({ id, name, tier }, limit, granted = 0) => {
     const found = totals.get(id)?.groups ?? [];
@@ -219,7 +237,7 @@ export async function summarizeUsage(
   const named = by === 'key' ? await keyNames(store) : undefined;
   return {
     by,
-    since: isoTime(first),
+    since: isoTime(isTime ? listedFrom(first, hourOf(end), earliestOf(groups.values())) : first),
     until: isoTime(end),
     totals: printed(await allTotals(store, only, first, until)),
     before: printed(await totalsBefore(store, only, first, Math.max(0, end - first))),

@@ -157,7 +157,9 @@ export const Usage = z.object({
   remaining: count.nullable(),
   resets_at: time,
   totals,
-  hours: z.array(z.object({ hour: time, requests: count })),
+  hours: z
+    .array(z.object({ hour: time, requests: count }))
+    .meta({ description: 'Each of the window; of those before its last 31 days, from the first request on' }),
   by: z
     .array(z.looseObject({ totals }))
     .optional()
@@ -166,7 +168,10 @@ export const Usage = z.object({
 
 export const UsageSummary = z.object({
   by: z.enum(GROUPINGS),
-  since: time.meta({ description: 'The beginning of the first hour' }),
+  since: time.meta({
+    description:
+      'The beginning of the first hour; of more than 31 days by hour or day, of the first with a request',
+  }),
   until: time,
   totals,
   before: totals.meta({ description: 'Of the time before, as long as the window' }),

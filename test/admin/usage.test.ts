@@ -140,3 +140,34 @@ it.each(['/usage/summary?since=30d&by=key', '/usage?since=80d&by=key'])(
     expect(again.status).toBe(304);
   },
 );
+
+it('lists no hour before the first request of a window that begins in 1970, and each of the last 31 days', async () => {
+  const { running, token, today } = await withHistory();
+  const [first] = await running.store.listAccounts();
+  const since = async (query: string) => (await call(running, `/usage?${query}`, { token })).json.data ?? [];
+  for (const by of ['', '&by=hour', '&by=model']) {
+    const rows = await since(`since=0${by}`);
+    const hours = rows.flatMap((row) => row['hours'] as { hour: string; requests: number }[]);
+    const perAccount = hours.length / rows.length;
+    expect([by, perAccount]).toEqual([by, 31 * 24 + 1]);
+    expect(hours.reduce((sum, { requests }) => sum + requests, 0)).toBe(96);
+  }
+  // One of a year ago: the window begins with it.
+  const old = today - 365 * DAY_MS;
+  const keyOf = (await running.store.listKeys()).find(({ accountId }) => accountId === first?.id);
+  if (keyOf === undefined) throw new Error('there is no key');
+  await running.store.admit(keyOf, 1000, old);
+  await running.store.recordUsage([usageRow({ at: old, accountId: keyOf.accountId, keyId: keyOf.id })]);
+  for (const query of ['since=0', 'since=1970-01-01&by=hour', 'since=0&by=day']) {
+    const [row] = await since(query);
+    const hours = row?.['hours'] as { hour: string; requests: number }[];
+    expect([query, hours[0]]).toEqual([query, { hour: iso(old), requests: 1 }]);
+    expect(hours.at(-1)?.hour).toBe(iso(Math.floor(Date.now() / HOUR_MS) * HOUR_MS));
+  }
+  for (const by of ['hour', 'day']) {
+    const summary = (await call(running, `/usage/summary?since=0&by=${by}`, { token }))
+      .json as unknown as Summary;
+    expect([by, summary.since]).toEqual([by, iso(old)]);
+    expect(summary.totals.requests).toBe(97);
+  }
+});

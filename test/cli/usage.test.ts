@@ -2,7 +2,7 @@ import { UNNAMED } from '../store/support.ts';
 import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { stripVTControlCharacters } from 'node:util';
-import { describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 import { displayWidth } from '../../src/display-width.ts';
 import { openStore } from '../../src/store/open.ts';
 import type { Store } from '../../src/store/store.ts';
@@ -10,6 +10,8 @@ import type { UsageRow } from '../../src/store/usage-columns.ts';
 import { createShell, NOW, type Shell } from './harness.ts';
 
 const HOUR = 3_600_000;
+
+afterEach(() => void vi.unstubAllEnvs());
 const THIS_HOUR = Date.parse('2026-11-21T14:00:00Z');
 
 async function withStore(shell: Shell, use: (store: Store) => Promise<void>): Promise<void> {
@@ -99,6 +101,27 @@ it('sums the cache misses that were explained', async () => {
     cache_miss_cost_usd: 0.15,
   });
 });
+
+it.each(['', '--by hour', '--by day --local', '--by model'])(
+  'lists the hours of five years from the first request on: %s',
+  async (options) => {
+    vi.stubEnv('TZ', 'Asia/Kolkata');
+    const shell = await usedShell();
+    const old = THIS_HOUR - 100 * 24 * HOUR;
+    await withStore(shell, async (store) => {
+      const { id } = (await store.listAccounts())[0] ?? { id: 0 };
+      await store.admit({ id: 'key_one', accountId: id, tier: 'pro' }, 60, old);
+      await store.recordUsage([row({ accountId: id, at: old + 7 })]);
+    });
+    const [usage] = (await shell.json(`usage --since 1800d ${options}`)) as {
+      hours: { hour: string; requests: number }[];
+      totals: { requests: number };
+    }[];
+    expect(usage?.totals.requests).toBe(6);
+    expect(usage?.hours).toHaveLength(100 * 24 + 1);
+    expect(usage?.hours[0]).toEqual({ hour: new Date(old).toISOString(), requests: 1 });
+  },
+);
 
 describe('usage --json', () => {
   it('is indented on a terminal, and a line for each account in a pipe', async () => {
