@@ -102,7 +102,7 @@ it('sums the cache misses that were explained', async () => {
   });
 });
 
-it.each(['', '--by hour', '--by day --local', '--by model'])(
+it.each(['alice', '--by hour', '--by day --local', '--by model'])(
   'lists the hours of five years from the first request on: %s',
   async (options) => {
     vi.stubEnv('TZ', 'Asia/Kolkata');
