@@ -13,6 +13,8 @@ import type {
 } from '../store/admin/admin-records.ts';
 import { hashKey } from './access.ts';
 import type { Logger } from '../log.ts';
+import type { StoreReader } from '../store/reader.ts';
+import type { Key } from '../store/store.ts';
 
 const TOKEN_PREFIX = 'sk-gwa-';
 /** Base62 characters: 256 bits. */
@@ -72,7 +74,10 @@ export function tokenJson(token: AdminToken) {
 /** What stands for an address: the control socket, the command line and the configuration are of this machine. */
 export const LOCAL = 'local';
 
-export function auditJson({ id, at, actor, address, action, detail, status }: AuditRow) {
+/** Names of the keys and tokens in a row, by ID. */
+type AuditNames = Readonly<Record<string, string>>;
+
+function auditJson({ id, at, actor, address, action, detail, status }: AuditRow, names: AuditNames) {
   return {
     id,
     at: isoTime(at),
@@ -80,8 +85,37 @@ export function auditJson({ id, at, actor, address, action, detail, status }: Au
     address,
     operation: action,
     detail: JSON.parse(detail) as Record<string, unknown>,
+    names,
     status,
   };
+}
+
+/** `laptop of ada (sk-gw-Ab12…)` */
+const keyName = ({ label, prefix, account }: Key): string =>
+  label === null ? `${prefix}… of ${account}` : `${label} of ${account} (${prefix}…)`;
+
+/** Who did it, and what it was done to. */
+function idsOf({ actor, detail }: AuditRow): string[] {
+  const { id, key } = JSON.parse(detail) as { id?: unknown; key?: unknown };
+  return [actor, id, key].filter((value) => typeof value === 'string');
+}
+
+/** With the names of keys and tokens that are there still. Rejects with StoreError. */
+export async function auditRowsJson(
+  rows: readonly AuditRow[],
+  store: Pick<StoreReader, 'findKeyById' | 'listAdminTokens'>,
+): Promise<ReturnType<typeof auditJson>[]> {
+  const ids = [...new Set(rows.flatMap(idsOf))];
+  const names = new Map<string, string>();
+  const keys = ids.filter((id) => id.startsWith('key_')).map((id) => store.findKeyById(id));
+  for (const key of await Promise.all(keys)) if (key !== undefined) names.set(key.id, keyName(key));
+  const tokens = ids.some((id) => id.startsWith('adm_')) ? await store.listAdminTokens() : [];
+  for (const { id, label } of tokens) if (label !== null) names.set(id, label);
+  const known = (id: string): [string, string][] => {
+    const name = names.get(id);
+    return name === undefined ? [] : [[id, name]];
+  };
+  return rows.map((row) => auditJson(row, Object.fromEntries(idsOf(row).flatMap(known))));
 }
 
 /** What a row of the audit gets. */

@@ -367,6 +367,9 @@ export const AuditRow = z.object({
   address: z.string().meta({ description: '`local`: not by HTTP' }),
   operation: z.string(),
   detail: z.record(z.string(), z.unknown()).meta({ description: 'Parameters and body' }),
+  names: z
+    .record(z.string(), z.string())
+    .meta({ description: 'By ID, of keys and tokens in it that are there still' }),
   status: z
     .int()
     .nullable()

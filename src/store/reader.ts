@@ -8,6 +8,7 @@ export type StoreReader = Pick<
   | 'findAccount'
   | 'listAccounts'
   | 'listKeys'
+  | 'findKeyById'
   | 'admissionsByHour'
   | 'totalsBy'
   | 'rowTotals'
@@ -22,6 +23,7 @@ export type StoreReader = Pick<
   | 'listStops'
   | 'workOf'
   | 'listAudit'
+  | 'listAdminTokens'
 >;
 
 /** Stands for a database that does not exist yet. */
@@ -29,6 +31,7 @@ export const NO_STORE: StoreReader = {
   findAccount: () => Promise.resolve(undefined),
   listAccounts: () => Promise.resolve([]),
   listKeys: () => Promise.resolve([]),
+  findKeyById: () => Promise.resolve(undefined),
   admissionsByHour: () => Promise.resolve([]),
   totalsBy: () => Promise.resolve([]),
   rowTotals: () => Promise.resolve(new Map()),
@@ -43,4 +46,5 @@ export const NO_STORE: StoreReader = {
   listStops: () => Promise.resolve([]),
   workOf: () => Promise.resolve(NO_WORK),
   listAudit: () => Promise.resolve([]),
+  listAdminTokens: () => Promise.resolve([]),
 };

@@ -1,6 +1,9 @@
 // The audit in the browser: who changed what, found by filters that stay in the address, each row with its detail.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Page } from 'playwright-core';
+import { createAdminToken } from '../../src/accounts/admin.ts';
+import { systemClock } from '../../src/clock.ts';
+import { createIds } from '../../src/ids.ts';
 import { startGateway, type TestGateway } from '../helpers/gateway.ts';
 import { expectAccessible, openOwner } from './page-checks.ts';
 import { arrive, browserOfFile, chrome, MARKUP } from './page-support.ts';
@@ -22,6 +25,10 @@ describe.skipIf(chrome === undefined)('the audit', { timeout: 120_000 }, () => {
     await add(20, 'cli ada', 'createKey', { account: MARKUP, name: 'laptop', models: ['a', 'b'] }, 201);
     await add(10, 'adm_robot', 'removeAccount', { account: 'ada' }, 404);
     await add(5, 'adm_robot', 'revokeKey', { id: 'key_x' });
+    const [key] = await gateway.store.listKeys();
+    const deps = { store: gateway.store, clock: systemClock, ids: createIds() };
+    const { token } = await createAdminToken(deps, { label: 'deployment', scope: 'write', expiresAt: null });
+    await add(4, token.id, 'rotateKey', { id: key?.id }, 201);
   }, 60_000);
   afterAll(() => gateway.stop());
 
@@ -37,6 +44,10 @@ describe.skipIf(chrome === undefined)('the audit', { timeout: 120_000 }, () => {
     expect(await page.title()).toBe('Audit – Gateway');
     await rows(page).filter({ hasText: 'removed account ada' }).getByText('refused (404)').waitFor();
     await rows(page).filter({ hasText: 'revoked key key_x' }).getByText('not ended').waitFor();
+    // A key and a token by their names.
+    const [key] = await gateway.store.listKeys();
+    const named = rows(page).filter({ hasText: `replaced key ${key?.prefix}… of ${key?.account}` });
+    await named.getByRole('link', { name: 'deployment' }).waitFor();
     await created.getByRole('button').focus();
     await page.keyboard.press('Enter');
     const detail = page.locator('tr.unfolded');

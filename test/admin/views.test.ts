@@ -183,7 +183,7 @@ describe.each(ENGINES)('limits (%s)', (engine) => {
     ]);
     const { data: audit = [] } = (await api('/audit')).json;
     expect(audit.map(({ operation, detail, status }) => [operation, detail, status]).slice(1)).toEqual([
-      ['revokeGrant', { id }, 200],
+      ['revokeGrant', { id, account: 'Zoë' }, 200],
       ['raiseLimits', { account: 'Zoë', cost: 5.25, until }, 201],
     ]);
   });

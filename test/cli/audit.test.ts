@@ -43,7 +43,7 @@ it('prints the rows of the window as the admin API gives them, the newest first'
   ]);
   expect(rows[2]).toEqual({
     ...{ id: 3, at: '2026-11-21T12:55:30.000Z', actor: 'adm_one', address: '127.0.0.1' },
-    ...{ operation: 'changeAccount', detail: { account: 'ada', tier: 'pro' }, status: 200 },
+    ...{ operation: 'changeAccount', detail: { account: 'ada', tier: 'pro' }, names: {}, status: 200 },
   });
   expect(rows[3]?.actor).toMatch(/^cli ./);
   expect(JSON.stringify(rows)).not.toMatch(/sk-gw-\w{7}/);
@@ -68,7 +68,7 @@ it('says to a person what was done, by whom and from where, the newest last, on 
   const lines = stdout.trimEnd().split('\n');
   expect(lines[0]).toMatch(/^TIME \(UTC\) +WHO +WHAT +FROM +RESULT$/);
   expect(lines[1]).toMatch(
-    /^2026-11-21 14:25:30 +cli \S.* +created a key for ada named laptop +local +done$/,
+    /^2026-11-21 14:25:30 +cli \S.* +created a key for ada named laptop \(sk-gw-\w+…\) +local +done$/,
   );
   expect(lines[2]).toContain('assigned tier pro to ada');
   expect(lines[3]).toContain('renamed account ada to eve\\u001b[2J');
@@ -79,6 +79,44 @@ it('says to a person what was done, by whom and from where, the newest last, on 
     expect(narrow.stdout.split('\n').filter((line) => line.length > columns)).toEqual([]);
   }
   expect((await shell.run('audit --actor nobody')).stdout).toBe('Nothing was changed in this window.\n');
+});
+
+it('names keys and tokens: who did it, and what was done to which key', async () => {
+  const shell = createShell();
+  for (const options of ['--account ada --name laptop', '--account bob'])
+    expect(await shell.run(`keys create ${options}`)).toMatchObject({ code: 0 });
+  expect(await shell.run('admin tokens create --name ci')).toMatchObject({ code: 0 });
+  const store = await openStore(join(shell.directory, 'gateway.db'));
+  const [laptop, other] = await store.listKeys();
+  const [token] = await store.listAdminTokens();
+  const add = async (actor: string, action: string, detail: object) =>
+    store.endAudit(
+      await store.beginAudit({
+        ...{ at: NOW, actor, address: '127.0.0.1', action },
+        detail: JSON.stringify(detail),
+      }),
+      200,
+    );
+  await add(token?.id ?? '', 'revokeKey', { id: laptop?.id });
+  await add(token?.id ?? '', 'rotateKey', { id: other?.id });
+  await add('ses_1', 'openMemberSession', { account: 'ada', key: laptop?.id });
+  await add(laptop?.id ?? '', 'signOut', { account: 'ada' });
+  await add('ses_1', 'revokeKey', { id: 'key_gone' });
+  await add('ses_1', 'revokeKey', { id: 'constructor' });
+  await store.close();
+  const { stdout } = await shell.run('audit');
+  const lines = stdout.trimEnd().split('\n').slice(-6);
+  const [named, unnamed] = [`laptop of ada (${laptop?.prefix}…)`, `${other?.prefix}… of bob`];
+  expect(lines[0]).toContain(`${token?.id} ci`);
+  expect(lines[0]).toContain(`revoked key ${named}`);
+  expect(lines[1]).toContain(`replaced key ${unnamed}`);
+  expect(lines[2]).toContain(`signed in to the dashboard as ada with key ${named}`);
+  expect(lines[3]).toContain(`${laptop?.id} ${named}`);
+  expect(lines[4]).toContain('revoked key key_gone');
+  expect(lines[5]).toContain('revoked key constructor');
+  const rows = (await shell.json('audit --limit 6')) as { names: object }[];
+  expect(rows.at(-1)?.names).toEqual({ [token?.id ?? '']: 'ci', [laptop?.id ?? '']: named });
+  expect(rows[1]?.names).toEqual({});
 });
 
 it('every change that is recorded anywhere has words', () => {

@@ -205,7 +205,7 @@ it('what is raised and revoked is in the audit, also what failed', async () => {
         201,
         { account: 'alice', cost: 5, until: '2026-11-21T16:25:30.000Z', grants: [grant?.id] },
       ],
-      ['revokeGrant', 200, { id: grant?.id }],
+      ['revokeGrant', 200, { id: grant?.id, account: 'alice' }],
       ['revokeGrant', 404, { id: 'grant_nothing' }],
     ].reverse(),
   );

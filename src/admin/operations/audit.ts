@@ -1,6 +1,6 @@
 // The operation for the audit: who changed what, when and from where.
 import { z } from 'zod';
-import { auditJson } from '../../accounts/admin.ts';
+import { auditRowsJson } from '../../accounts/admin.ts';
 import type { AdminStore, AuditRow as StoredAuditRow } from '../../store/admin/admin-records.ts';
 import { operation, type Operation } from '../operation.ts';
 import { AuditRow, page, PAGE } from '../schemas.ts';
@@ -45,7 +45,7 @@ export const auditOperations: readonly Operation[] = [
       const { items, next } = pageOfRows(found, limit, BY_ROW);
       const rest =
         next === null && (await goesOn(store, lowest, from)) ? encodeCursor(BY_ROW, [lowest]) : next;
-      return { data: items.map(auditJson), next: rest };
+      return { data: await auditRowsJson(items, store), next: rest };
     },
   }),
 ];

@@ -1,6 +1,8 @@
 // What a row of the audit says to a person: the operation and its detail as words, for the command line and for the page.
 
 type Detail = Readonly<Record<string, unknown>>;
+/** By ID. */
+type Names = Readonly<Record<string, string>>;
 
 const MOST_SHOWN = 200;
 
@@ -21,12 +23,19 @@ function accountChange({ account, new_account: to, tier }: Detail): string {
   return changes.join(', ') || `changed account ${word(account)}`;
 }
 
-const WORDS: Readonly<Record<string, (detail: Detail) => string>> = {
+/** Of the key that was made. */
+const made = (value: unknown): string => {
+  const { prefix } = Object(value) as Detail;
+  return typeof prefix === 'string' ? ` (${word(prefix)}…)` : '';
+};
+
+const WORDS: Readonly<Record<string, (detail: Detail, nameOf: (id: unknown) => string) => string>> = {
   changeAccount: accountChange,
   removeAccount: ({ account }) => `removed account ${word(account)}`,
-  createKey: ({ account, name }) => `created a key${part('for', account)}${part('named', name)}`,
-  rotateKey: ({ id }) => `replaced key ${word(id)}`,
-  revokeKey: ({ id }) => `revoked key ${word(id)}`,
+  createKey: ({ account, name, made: key }) =>
+    `created a key${part('for', account)}${part('named', name)}${made(key)}`,
+  rotateKey: ({ id }, nameOf) => `replaced key ${nameOf(id)}`,
+  revokeKey: ({ id }, nameOf) => `revoked key ${nameOf(id)}`,
   approveSignIn: ({ account }) => `let a client sign in${part('as', account)}`,
   denySignIn: () => 'denied a client that asked to sign in',
   signIn: ({ account }) => `signed in${part('as', account)}`,
@@ -34,26 +43,32 @@ const WORDS: Readonly<Record<string, (detail: Detail) => string>> = {
   spentRefreshToken: ({ account }) => `sent a refresh token that was used already${part('of', account)}`,
   createToken: ({ scope, name }) =>
     `created a token of the admin API${part('with scope', scope)}${part('named', name)}`,
-  revokeToken: ({ id }) => `revoked token ${word(id)}`,
+  revokeToken: ({ id }, nameOf) => `revoked token ${nameOf(id)}`,
   raiseLimits: ({ account, until }) => `raised the limits${part('of', account)}${part('until', until)}`,
-  revokeGrant: ({ id }) => `ended grant ${word(id)}`,
+  revokeGrant: ({ id, account }) => `ended grant ${word(id)}${part('of', account)}`,
   continueConversation: ({ id }) => `let conversation ${word(id)} go on`,
   resetTargets: ({ target }) => (target === undefined ? 'reset all targets' : `reset target ${word(target)}`),
-  tryKey: ({ id, model }) => `tried ${word(model)} as key ${word(id)}`,
-  askKey: ({ id, model }) => `asked ${word(model)} as key ${word(id)}`,
+  tryKey: ({ id, model }, nameOf) => `tried ${word(model)} as key ${nameOf(id)}`,
+  askKey: ({ id, model }, nameOf) => `asked ${word(model)} as key ${nameOf(id)}`,
   import: () => 'imported a file',
   createLink: () => 'made a link to the dashboard',
   openSession: () => 'opened the dashboard',
-  openMemberSession: ({ account, key }) =>
-    `signed in to the dashboard${part('as', account)}${part('with key', key)}`,
+  openMemberSession: ({ account, key }, nameOf) =>
+    `signed in to the dashboard${part('as', account)}${key === undefined ? '' : part('with key', nameOf(key))}`,
   closeSession: () => 'left the dashboard',
   turnOn: () => 'turned the admin API on',
   turnOff: () => 'turned the admin API off',
 };
 
+/** What has a name goes by it: `laptop of ada (sk-gw-Ab12…)`. */
+export function auditName(id: string, names: Names): string {
+  return Object.hasOwn(names, id) ? (names[id] ?? id) : id;
+}
+
 /** `created a key for ada`; of an operation that this version does not know, its name. */
-export function auditWords(operation: string, detail: Detail): string {
-  return Object.hasOwn(WORDS, operation) ? (WORDS[operation]?.(detail) ?? operation) : operation;
+export function auditWords(operation: string, detail: Detail, names: Names = {}): string {
+  const nameOf = (id: unknown): string => (typeof id === 'string' ? word(auditName(id, names)) : word(id));
+  return Object.hasOwn(WORDS, operation) ? (WORDS[operation]?.(detail, nameOf) ?? operation) : operation;
 }
 
 /** How it ended, in a word; `isGood`: it was done. */

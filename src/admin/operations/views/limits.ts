@@ -106,9 +106,11 @@ export const limitOperations: readonly Operation[] = [
     params: z.object({ id: anyName }),
     reply: RevokedGrant,
     problems: [404],
-    async run({ params }, { store, clock }) {
+    async run({ params }, { store, clock }, { noted }) {
       const revoked = await store.revokeGrant(params.id, clock.now());
       if (revoked === undefined) throw new Problem(404, 'unknown_grant', 'no grant has this ID');
+      const accounts = await store.listAccounts();
+      noted['account'] = accounts.find(({ id }) => id === revoked.accountId)?.name;
       return { id: revoked.id, revoked_at: isoTime(revoked.revokedAt) };
     },
   }),

@@ -1,6 +1,6 @@
 // A change of what the page shows. Where somebody else changed it since, nothing is done, and an error says what it is now and who did that.
 import { ApiError, get, getWithTag, write, type AuditRow, type Page } from '../api.ts';
-import { auditWords } from '../../../store/admin/audit-words.ts';
+import { auditName, auditWords } from '../../../store/admin/audit-words.ts';
 import * as format from '../format.ts';
 
 interface Shown<Item> {
@@ -49,7 +49,7 @@ async function sentence<Item>({ title, audited }: Shown<Item>, different: string
   const who =
     by === undefined
       ? ''
-      : ` (${by.actor}, ${by.address}, ${format.ago(by.at)}: ${auditWords(by.operation, by.detail)})`;
+      : ` (${auditName(by.actor, by.names)}, ${by.address}, ${format.ago(by.at)}: ${auditWords(by.operation, by.detail, by.names)})`;
   return `Nothing was done: ${title} was changed meanwhile, ${different}${who}.`;
 }
 

@@ -1,6 +1,6 @@
 // Who changed what, when and from where: by the page, by tokens, by commands.
 import { get, type AuditRow, type Page } from '../api.ts';
-import { auditOutcome, auditWords } from '../../../store/admin/audit-words.ts';
+import { auditName, auditOutcome, auditWords } from '../../../store/admin/audit-words.ts';
 import { html } from '../html.ts';
 import { Select, Text, WINDOWS } from '../parts/fields.ts';
 import { Await, Empty, useLoaded } from '../parts/load.ts';
@@ -73,12 +73,18 @@ function Nothing({ isEnd }: { isEnd: boolean }): VNode {
 
 function Rows({ rows, query }: { rows: readonly AuditRow[]; query: ViewProps['place']['query'] }): VNode {
   const columns: Column<AuditRow>[] = [
-    { title: 'What', cell: ({ operation, detail }) => auditWords(operation, detail), isHead: true },
+    {
+      title: 'What',
+      cell: ({ operation, detail, names }) => auditWords(operation, detail, names),
+      isHead: true,
+    },
     { title: 'When', cell: ({ at }) => html`<${Time} at=${at} whole />` },
     {
       title: 'Who',
-      cell: ({ actor }) =>
-        html`<a href=${hrefOf('audit', { ...query, cursor: undefined, actor })}><${Name} of=${actor} /></a>`,
+      cell: ({ actor, names }) =>
+        html`<a href=${hrefOf('audit', { ...query, cursor: undefined, actor })}
+          ><${Name} of=${auditName(actor, names)}
+        /></a>`,
       isName: true,
     },
     { title: 'From', cell: ({ address }) => address, isName: true, isLesser: true },
@@ -100,12 +106,12 @@ function Rows({ rows, query }: { rows: readonly AuditRow[]; query: ViewProps['pl
   />`;
 }
 
-function Detail({ row: { operation, detail, address } }: { row: AuditRow }): VNode {
+function Detail({ row: { operation, detail, address, actor } }: { row: AuditRow }): VNode {
   const facts = Object.entries(detail).map(([name, value]) => ({
     name: name.replaceAll('_', ' '),
     value: typeof value === 'string' ? value : JSON.stringify(value),
   }));
   return html`<${Facts}
-    facts=${[{ name: 'operation', value: html`<code>${operation}</code>` }, { name: 'from', value: address }, ...facts]}
+    facts=${[{ name: 'operation', value: html`<code>${operation}</code>` }, { name: 'who', value: html`<code>${actor}</code>` }, { name: 'from', value: address }, ...facts]}
   />`;
 }

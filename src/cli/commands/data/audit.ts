@@ -3,6 +3,7 @@ import type { Command } from 'commander';
 import { HOUR_MS } from '../../../clock.ts';
 import type { AuditRow } from '../../../store/admin/admin-records.ts';
 import { auditOutcome, auditWords } from '../../../store/admin/audit-words.ts';
+import type { StoreReader } from '../../../store/reader.ts';
 import { parseLimit, parseSince } from '../../args/values.ts';
 import type { Context } from '../../context.ts';
 import { withReadStore } from '../../database.ts';
@@ -35,7 +36,10 @@ export function defineAudit(audit: Command, context: Context): void {
     .option('--since <when>', 'a duration (2h, 7d) or an ISO date or time (default: 24h)', (text) =>
       parseSince(text, clock.now()),
     )
-    .option('--actor <name>', 'only what this one did, as the column WHO shows it (default: all)')
+    .option(
+      '--actor <name>',
+      'only what this one did, by the ID or words that the column WHO begins with (default: all)',
+    )
     .option('--operation <name>', 'only this operation, as --json shows it (default: all)')
     .option('--limit <n>', 'the last so many', parseLimit, DEFAULT_LIMIT)
     .option('--json', 'print JSON')
@@ -51,6 +55,7 @@ export function defineAudit(audit: Command, context: Context): void {
         const since = options.since ?? clock.now() - DEFAULT_WINDOW_MS;
         await show(
           await store.listAudit(Number.MAX_SAFE_INTEGER, limit, { actor, action, since }),
+          store,
           options,
           context,
         );
@@ -59,9 +64,14 @@ export function defineAudit(audit: Command, context: Context): void {
 }
 
 /** The newest comes last, as in `gateway requests`; of JSON first, as in the admin API. */
-async function show(rows: readonly AuditRow[], { json }: Options, context: Context): Promise<void> {
-  const { auditJson } = await import('../../../accounts/admin.ts');
-  const found = rows.map(auditJson);
+async function show(
+  rows: readonly AuditRow[],
+  store: StoreReader,
+  { json }: Options,
+  context: Context,
+): Promise<void> {
+  const { auditRowsJson } = await import('../../../accounts/admin.ts');
+  const found = await auditRowsJson(rows, store);
   if (json) {
     printJson(context, found);
     return;
@@ -76,10 +86,15 @@ async function show(rows: readonly AuditRow[], { json }: Options, context: Conte
     found.reverse(),
     [
       { title: timeTitle('TIME', zone), value: ({ at }) => shownSecond(Date.parse(at), zone) },
-      { title: 'WHO', value: ({ actor }) => clean(actor), shrinks: true, shortest: 16 },
+      {
+        title: 'WHO',
+        value: ({ actor, names }) => clean(actor + (names[actor] === undefined ? '' : ` ${names[actor]}`)),
+        shrinks: true,
+        shortest: 16,
+      },
       {
         title: 'WHAT',
-        value: ({ operation, detail }) => clean(auditWords(operation, detail)),
+        value: ({ operation, detail, names }) => clean(auditWords(operation, detail, names)),
         shrinks: true,
       },
       { title: 'FROM', value: ({ address }) => clean(address) },

@@ -69,10 +69,12 @@ export async function revokeGrant(
   context: Context,
 ): Promise<void> {
   const now = context.clock.now();
+  const accounts = await store.listAccounts();
   const revoked = await auditedChange(store, context, {
     action: 'revokeGrant',
     detail: { id },
     change: () => store.revokeGrant(id, now),
+    noted: (found) => ({ account: accounts.find((account) => account.id === found?.accountId)?.name }),
     statusOf: (found) => (found === undefined ? 404 : 200),
   });
   if (revoked === undefined) {
