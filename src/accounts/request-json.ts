@@ -220,6 +220,14 @@ function isPassedOver(value: unknown): value is { target: string; why: string } 
   return typeof target === 'string' && typeof why === 'string';
 }
 
+/** `429`, or `4xx`: all of its class. undefined: neither. */
+export function statusRange(text: string): { from: number; to: number } | undefined {
+  if (!/^[1-5](?:\d\d|xx)$/.test(text)) return undefined;
+  if (!text.endsWith('xx')) return { from: Number(text), to: Number(text) };
+  const from = 100 * Number(text[0]);
+  return { from, to: from + 99 };
+}
+
 export interface ListedRequest extends RequestPlace {
   json: RequestJson;
 }

@@ -149,6 +149,14 @@ describe('the list', () => {
     ['--model openai/gpt-5.2', () => [LEFT_OUT]],
     ['--model auto --since 2m30s', () => [FAILED, GONE]],
     ['--since 90s --errors', () => [GONE]],
+    ['--provider b', () => [FAILED]],
+    ['--status 502', () => [FAILED]],
+    ['--status 4xx', () => [GONE]],
+    ['--error client_closed', () => [GONE]],
+    ['--label pr-123 --endpoint chat', () => [FAILED]],
+    ['--endpoint messages', () => []],
+    ['--key key_one --status 2xx --since 5m', () => [PLAIN, LEFT_OUT]],
+    ['--key key_one --error upstream --provider openai', () => []],
   ] as const)('filters: %s', async (flags, ids) => {
     expect(await idsOf(await prepared(), `requests ${flags}`)).toEqual(ids());
   });
@@ -161,6 +169,43 @@ describe('the list', () => {
     });
     for (const limit of ['0', 'x', '1e3'])
       expect((await shell.run(`requests --limit ${limit}`)).code).toBe(2);
+  });
+
+  it('finds refused requests by the same filters', async () => {
+    const shell = await prepared();
+    const store = await openStore(join(shell.directory, 'gateway.db'));
+    const { id: accountId = 0 } = (await store.findAccount('alice')) ?? {};
+    await store.recordRefusals([
+      {
+        ...{ at: NOW, requestId: 'req_refused', accountId, keyId: 'key_two', endpoint: 'responses' },
+        ...{ modelAsked: 'gpt', conversation: null, label: 'night', client: null, times: 3 },
+        ...{ status: 429, error: 'rate_limited', message: 'used up' },
+      },
+    ]);
+    await store.close();
+    for (const flags of [
+      '--status 429',
+      '--error rate_limited',
+      '--key key_two',
+      '--endpoint responses',
+      '--label night',
+    ])
+      expect([flags, await idsOf(shell, `requests ${flags}`)]).toEqual([flags, ['req_refused']]);
+    expect(await idsOf(shell, 'requests --status 429 --provider b')).toEqual([]);
+  });
+
+  it.each([
+    ['--status 42', 2, 'Give a status such as 429, or 4xx for its class.'],
+    ['--status 6xx', 2, 'Give a status such as 429'],
+    ['--provider simm', 1, 'unknown provider "simm"; did you mean sim?'],
+    ['--endpoint mesages', 1, 'unknown endpoint "mesages"; did you mean messages?'],
+    ['--error upstraem', 1, 'unknown kind of error "upstraem"; did you mean upstream?'],
+    ['--error 429', 1, 'known: invalid_request'],
+    ['--key key_nothing', 1, 'unknown key "key_nothing"; see: gateway keys list'],
+  ])('says what is wrong with a filter: %s', async (flags, code, words) => {
+    const found = await (await prepared()).run(`requests ${flags}`);
+    expect(found).toMatchObject({ code, stdout: '' });
+    expect(found.stderr).toContain(words);
   });
 
   it('is empty without requests or a database', async () => {

@@ -1,6 +1,11 @@
 // Operations for requests, and the window of time that lists and reports have.
 import { z } from 'zod';
-import { findAnyRequests, listAllRequests, type ListedRequest } from '../../accounts/request-json.ts';
+import {
+  findAnyRequests,
+  listAllRequests,
+  statusRange,
+  type ListedRequest,
+} from '../../accounts/request-json.ts';
 import { HOUR_MS } from '../../clock.ts';
 import { readRequestId } from '../../ids.ts';
 import { parseDuration } from '../../config/schema/scalars.ts';
@@ -115,7 +120,7 @@ export const trafficOperations: readonly Operation[] = [
       // Without a filter, each row that is looked at is of the page.
       const filters = {
         ...{ accountId: account?.id, keyId, model, provider, endpoint, label, error, conversation },
-        status: status === undefined ? undefined : readStatus(status),
+        status: status === undefined ? undefined : statusRange(status),
         errors: errors === 'true' ? true : undefined,
       };
       const isFiltered = Object.values(filters).some((value) => value !== undefined);
@@ -173,11 +178,4 @@ const isRefused = ({ request }: FoundRequest): boolean => 'refused' in request &
 async function named({ accountId, request }: FoundRequest, store: AdminParts['store']) {
   const accounts = accountId === undefined ? [] : await store.listAccounts();
   return { ...request, account: accounts.find(({ id }) => id === accountId)?.name ?? null };
-}
-
-/** `4xx`: all of its class. */
-function readStatus(text: string): { from: number; to: number } {
-  if (!text.endsWith('xx')) return { from: Number(text), to: Number(text) };
-  const from = 100 * Number(text[0]);
-  return { from, to: from + 99 };
 }

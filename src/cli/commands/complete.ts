@@ -1,7 +1,8 @@
 // The answer to a shell that completes a command line: commands, options, and names of models, accounts, tiers and keys. Nothing
 // is asked of a provider or server, and whatever cannot be read has no names.
 import type { Argument, Command, Option } from 'commander';
-import { PERMISSIONS } from '../../canonical/request.ts';
+import { ENDPOINT_NAMES, PERMISSIONS } from '../../canonical/request.ts';
+import { errorWords, RECORDED_ERRORS } from '../../error-words.ts';
 import type { Config } from '../../config/config.ts';
 import type { StoreReader } from '../../store/reader.ts';
 import type { Key } from '../../store/store.ts';
@@ -71,6 +72,9 @@ const presets: List = async () => {
   return [...PRESETS.map(({ name, title }) => ({ word: name, note: title })), { word: 'sim' }];
 };
 const permissions: List = () => Promise.resolve(PERMISSIONS.map((word) => ({ word })));
+const endpoints: List = () => Promise.resolve(ENDPOINT_NAMES.map((word) => ({ word })));
+const errorKinds: List = () =>
+  Promise.resolve(RECORDED_ERRORS.map((word) => ({ word, note: errorWords(word) })));
 const accountsAndTiers: List = async (sources) => [...(await tiers(sources)), ...(await accounts(sources))];
 const connectTools: List = async () => {
   const { CONNECT_TOOLS } = await import('../../tools/connected-tools.ts');
@@ -109,6 +113,10 @@ const VALUES: Readonly<Record<string, Values | typeof FILES | typeof FREE>> = {
   tool: { list: tools },
   'init provider': { list: presets },
   'keys id': { list: keys },
+  key: { list: keys },
+  endpoint: { list: endpoints },
+  error: { list: errorKinds },
+  status: FREE,
   'limits id': { list: grants },
   'connect tool': { list: connectTools },
   'approve code': FREE,

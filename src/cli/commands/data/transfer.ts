@@ -29,7 +29,7 @@ export function defineExport(command: Command, context: Context): void {
     .argument('[file]', 'a new file; - or nothing: standard output', STANDARD_STREAM)
     .addHelpText(
       'after',
-      '\nThe file holds accounts, keys (as hashes), hourly counts and usage; not stored answers, admin tokens and the audit log.' +
+      '\nThe file holds accounts, keys (as hashes), hourly counts and usage; not refused requests, stored answers,\nadmin tokens and the audit log.' +
         '\n\nExamples:\n  gateway export gateway.jsonl\n  gateway export | gzip > gateway.jsonl.gz',
     )
     .action(async (file: string, _options: unknown, self: Command) =>

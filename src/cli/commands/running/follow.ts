@@ -13,6 +13,12 @@ export interface RequestOptions {
   account?: string;
   model?: string;
   conversation?: string;
+  key?: string;
+  provider?: string;
+  endpoint?: string;
+  label?: string;
+  status?: { from: number; to: number };
+  error?: string;
   since?: number;
   follow?: boolean;
   json?: boolean;
@@ -20,10 +26,15 @@ export interface RequestOptions {
 
 export function isWanted(
   request: RequestJson,
-  { account, model, conversation, since, errors }: RequestOptions,
+  { account, model, conversation, since, errors, status, ...named }: RequestOptions,
 ): boolean {
   const { model_asked: asked, provider, model: answered } = request;
+  const isNamed = (['key', 'provider', 'endpoint', 'label', 'error'] as const).every(
+    (name) => named[name] === undefined || request[name] === named[name],
+  );
   return (
+    isNamed &&
+    (status === undefined || (request.status >= status.from && request.status <= status.to)) &&
     (account === undefined || request.account === account) &&
     (model === undefined || [asked, answered, `${provider ?? ''}/${answered ?? ''}`].includes(model)) &&
     (conversation === undefined || request.conversation?.includes(conversation) === true) &&

@@ -1,8 +1,15 @@
 // `gateway requests`: the last requests, or one by its id: its attempts, why targets were passed over, what was left out.
-import type { Command } from 'commander';
-import { findAnyRequests, listAllRequests, type RequestJson } from '../../../accounts/request-json.ts';
+import { InvalidArgumentError, type Command } from 'commander';
+import {
+  findAnyRequests,
+  listAllRequests,
+  statusRange,
+  type RequestJson,
+} from '../../../accounts/request-json.ts';
+import { ENDPOINT_NAMES } from '../../../canonical/request.ts';
 import type { Config } from '../../../config/config.ts';
 import type { RunningGateway } from '../../../control/client.ts';
+import { RECORDED_ERRORS } from '../../../error-words.ts';
 import { readRequestId } from '../../../ids.ts';
 import type { StoreReader } from '../../../store/reader.ts';
 import type { RequestQuery } from '../../../store/store.ts';
@@ -15,7 +22,7 @@ import { createStyle, printJson, printLines, widthOf, zoneOf } from '../../ui/st
 import type { RequestOptions } from './follow.ts';
 import { withReadStore } from '../../database.ts';
 import { findConversation } from '../../args/find-conversation.ts';
-import { unknownAccount } from '../../ui/sentences.ts';
+import { unknown, unknownAccount } from '../../ui/sentences.ts';
 
 const DEFAULT_LIMIT = 20;
 
@@ -28,6 +35,12 @@ export function defineRequests(requests: Command, context: Context): void {
     .option('--account <name>', 'only this account (default: all)')
     .option('--model <name>', 'only this model: as asked for, or as it answered (default: all)')
     .option('--conversation <id>', 'only this conversation: its id, or the beginning of it (default: all)')
+    .option('--key <id>', 'only this key, by its id (default: all)')
+    .option('--provider <name>', 'only this provider (default: all)')
+    .option('--endpoint <name>', `only this one: ${ENDPOINT_NAMES.join(', ')} (default: all)`)
+    .option('--label <label>', 'only with this label (default: all)')
+    .option('--status <code>', '429, or 4xx for all of its class (default: all)', parseStatus)
+    .option('--error <kind>', 'only this kind of error, as --json shows it (default: all)')
     .option(
       '--since <when>',
       'a duration (2h, 7d) or an ISO date or time (default: all that is stored)',
@@ -41,7 +54,7 @@ export function defineRequests(requests: Command, context: Context): void {
     .option('--json', 'print JSON; with --follow one line for each request')
     .addHelpText(
       'after',
-      '\nExamples:\n  gateway requests --errors --since 2h\n  gateway requests 0Vx3kQp8aB\n  gateway requests 0Vx3kQp8aB --diff\n  gateway requests 0Vx3kQp8aB --repro --tape login-bug',
+      '\nExamples:\n  gateway requests --errors --since 2h\n  gateway requests --status 5xx --provider openai\n  gateway requests 0Vx3kQp8aB\n  gateway requests 0Vx3kQp8aB --diff\n  gateway requests 0Vx3kQp8aB --repro --tape login-bug',
     )
     .action(async (id: string | undefined, options: RequestOptions & TapeOptions, command: Command) =>
       withReadStore(command, context, async (store, config) => {
@@ -51,6 +64,13 @@ export function defineRequests(requests: Command, context: Context): void {
         else await showLast(options, store, config, context);
       }),
     );
+}
+
+/** `429`, or `4xx`: all of its class. */
+function parseStatus(text: string): { from: number; to: number } {
+  const range = statusRange(text);
+  if (range === undefined) throw new InvalidArgumentError('Give a status such as 429, or 4xx for its class.');
+  return range;
 }
 
 interface TapeOptions {
@@ -94,6 +114,7 @@ async function showLast(
   const stored = (await listAllRequests(store, query)).map(({ json }) => json);
   const refused = options.errors ? await refusedBy(gateways, options) : [];
   const rows = newestLast(stored, refused).slice(-options.limit);
+  if (rows.length === 0 && options.follow !== true) await checkNames(options, store, config);
   if (options.errors) sayRefused(gateways, context);
   const { follow } = options;
   if (follow) {
@@ -104,10 +125,22 @@ async function showLast(
 }
 
 async function queryOf(
-  { limit, errors, account, model, conversation, since }: RequestOptions,
+  { limit, errors, account, model, conversation, since, ...more }: RequestOptions,
   store: StoreReader,
 ) {
-  const query: RequestQuery = { limit, errors, model, since };
+  const { key: keyId, provider, endpoint, label, status, error } = more;
+  const query: RequestQuery = {
+    limit,
+    errors,
+    model,
+    since,
+    keyId,
+    provider,
+    endpoint,
+    label,
+    status,
+    error,
+  };
   if (conversation !== undefined) query.conversation = (await findConversation(conversation, store)).id;
   if (account !== undefined) {
     const found = await store.findAccount(account);
@@ -115,6 +148,30 @@ async function queryOf(
     query.accountId = found.id;
   }
   return query;
+}
+
+/** Where nothing was found, a name that neither the configuration nor any request has is a slip. Rejects with CliError. */
+async function checkNames(
+  { key: keyId, provider, endpoint, error }: RequestOptions,
+  store: StoreReader,
+  { providers }: Config,
+): Promise<void> {
+  async function check(kind: string, asked: Partial<RequestQuery>, known: readonly string[], see?: string) {
+    const [name] = Object.values(asked);
+    if (typeof name !== 'string' || known.includes(name)) return;
+    const [one] = await listAllRequests(store, { ...asked, limit: 1 });
+    if (one === undefined) throw await unknown(kind, name, known, see ?? `known: ${known.join(', ')}`);
+  }
+  await check('provider', { provider }, [...providers.map(({ name }) => name), 'sim']);
+  await check('endpoint', { endpoint }, ENDPOINT_NAMES);
+  await check('kind of error', { error }, RECORDED_ERRORS);
+  const keys = keyId === undefined ? [] : await store.listKeys();
+  await check(
+    'key',
+    { keyId },
+    keys.map(({ id }) => id),
+    'see: gateway keys list',
+  );
 }
 
 function newestLast(stored: readonly RequestJson[], refused: readonly RequestJson[]): RequestJson[] {
