@@ -5,21 +5,14 @@ import { refusedJson, requestJson, type RefusedRequest, type RequestJson } from 
 import { isoTime, type Clock } from '../clock.ts';
 import { withoutKeys } from '../ids.ts';
 import type { Identity } from '../conversations/identity.ts';
-import type { FinishedTrace, Observer } from '../gateway/trace.ts';
+import type { FinishedTrace, Observer, Trace } from '../gateway/trace.ts';
 import type { Health, TargetState } from '../routing/state/health.ts';
 import type { Key } from '../store/store.ts';
 import type { Emit, Notice } from './notices/notice.ts';
 import { inputOf, type UsageRow } from '../store/usage-columns.ts';
 import { createSamples, type Sample } from './samples.ts';
 import { conversationsOf, type FinishedPart, type LiveConversation } from './conversations.ts';
-import {
-  createRates,
-  foundRequest,
-  liveRequest,
-  UnderWay,
-  type FoundRequest,
-  type LiveRequest,
-} from './under-way.ts';
+import { createRates, foundRequest, liveRequest, type FoundRequest, type LiveRequest } from './under-way.ts';
 
 export interface LiveTarget {
   target: string;
@@ -113,6 +106,39 @@ class Ring<Value> {
       if (value !== undefined) found.push(value);
     }
     return found;
+  }
+}
+
+/**
+ * The requests under way. A Set would copy its table now and then, and the old table, which only a full collection frees, holds the
+ * requests of that time and all that they refer to (docs/decisions/0014).
+ */
+class UnderWay {
+  readonly #traces: (Trace | undefined)[] = [];
+  count = 0;
+
+  add(trace: Trace): void {
+    this.#traces[this.count] = trace;
+    this.count += 1;
+  }
+
+  /** The last request takes the place of the removed one. Most requests are short: they stand near the end. */
+  remove(trace: Trace): void {
+    const place = this.#traces.lastIndexOf(trace, this.count - 1);
+    if (place === -1) return;
+    this.count -= 1;
+    this.#traces[place] = this.#traces[this.count];
+    this.#traces[this.count] = undefined;
+  }
+
+  /** Oldest first. */
+  list(most = Infinity): Trace[] {
+    const all = this.#traces.filter((trace) => trace !== undefined);
+    return all.sort((a, b) => a.startedAt - b.startedAt).slice(0, most);
+  }
+
+  find(id: string): Trace | undefined {
+    return this.#traces.find((trace) => trace?.requestId === id);
   }
 }
 

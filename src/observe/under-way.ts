@@ -44,39 +44,6 @@ export interface FoundRequest {
   request: RequestUnderWay | RequestJson;
 }
 
-/**
- * The requests under way. A Set would copy its table now and then, and the old table, which only a full collection frees, holds the
- * requests of that time and all that they refer to (docs/decisions/0014).
- */
-export class UnderWay {
-  readonly #traces: (Trace | undefined)[] = [];
-  count = 0;
-
-  add(trace: Trace): void {
-    this.#traces[this.count] = trace;
-    this.count += 1;
-  }
-
-  /** The last request takes the place of the removed one. Most requests are short: they stand near the end. */
-  remove(trace: Trace): void {
-    const place = this.#traces.lastIndexOf(trace, this.count - 1);
-    if (place === -1) return;
-    this.count -= 1;
-    this.#traces[place] = this.#traces[this.count];
-    this.#traces[this.count] = undefined;
-  }
-
-  /** Oldest first. */
-  list(most = Infinity): Trace[] {
-    const all = this.#traces.filter((trace) => trace !== undefined);
-    return all.sort((a, b) => a.startedAt - b.startedAt).slice(0, most);
-  }
-
-  find(id: string): Trace | undefined {
-    return this.#traces.find((trace) => trace?.requestId === id);
-  }
-}
-
 export function foundRequest(trace: Trace | undefined, clock: Clock, rates: Rates): FoundRequest | undefined {
   if (trace === undefined) return undefined;
   // Whoever asks will ask again.

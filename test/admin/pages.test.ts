@@ -6,7 +6,16 @@ import { gateway, type TestGateway } from '../helpers/gateway.ts';
 import { usageRow } from '../store/support.ts';
 import { call, newToken } from './support.ts';
 
-const LISTS = ['/requests', '/audit', '/keys', '/accounts', '/models', '/targets'];
+const LISTS = [
+  '/requests',
+  '/audit',
+  '/keys',
+  '/accounts',
+  '/models',
+  '/targets',
+  '/conversations',
+  '/limits',
+];
 const NOW = Date.now();
 
 const written = (value: unknown): string =>
@@ -22,6 +31,7 @@ const CRAFTED: readonly (readonly [string, unknown])[] = [
   ['has another type', ['requests', String(NOW), 1]],
   ['has a value too many', ['requests', NOW, 1, 1]],
   ['has a value too few', ['requests', NOW]],
+  ['has a conversation that is a sentence', ['conversations', NOW, "x' OR 1=1 --"]],
   ['is an object', { list: 'requests' }],
   ['is nothing', null],
   ['is not JSON', '{'],
@@ -42,7 +52,9 @@ it('P36: a cursor that the list did not give is a 400, and nothing is read for i
     const entry = { at: NOW, actor: 'owner', address: 'local', action: 'createKey', detail: '{}' };
     await running.store.beginAudit(entry);
   }
-  await running.store.recordUsage([1, 2, 3].map((ago) => usageRow({ at: NOW - ago })));
+  await running.store.recordUsage(
+    [1, 2, 3].map((ago) => usageRow({ at: NOW - ago, conversation: `conv_${ago}` })),
+  );
   const given = new Map<string, string>();
   for (const list of LISTS) {
     const { json } = await call(running, `${list}?limit=1`, { token });
