@@ -272,12 +272,15 @@ describe.skipIf(chrome === undefined)('keys and accounts', { timeout: 120_000 },
     await page.getByRole('status').filter({ hasText: 'is approved for ada' }).waitFor();
   });
 
-  it.each(['usage', 'requests', 'audit'])('shows a window that is not in the list: %s', async (view) => {
-    const page = await open({ width: 1280, height: 800 }, `${view}?since=36h`);
-    const field = page.locator('select[name=since]');
-    expect(await field.inputValue()).toBe('36h');
-    expect(await field.locator('option:checked').innerText()).toContain('36h');
-  });
+  it.each(['usage', 'requests', 'conversations', 'audit'])(
+    'shows a window that is not in the list: %s',
+    async (view) => {
+      const page = await open({ width: 1280, height: 800 }, `${view}?since=36h`);
+      const field = page.locator('select[name=since]');
+      expect(await field.inputValue()).toBe('36h');
+      expect(await field.locator('option:checked').innerText()).toContain('36h');
+    },
+  );
 
   it.each([320, 360, 1280])('fits into %d pixels, unfolded too', async (width) => {
     const page = await open({ width, height: 800 });

@@ -1,6 +1,6 @@
 // The view of models in the browser: a row a name, routes first, that unfolds to its targets; what was learnt is said and forgotten.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { Page } from 'playwright-core';
+import type { Locator, Page } from 'playwright-core';
 import { ask } from '../helpers/ask.ts';
 import { provider, startGateway, type TestGateway } from '../helpers/gateway.ts';
 import { startScriptedProvider, type ScriptedProvider } from '../helpers/scripted-provider.ts';
@@ -22,7 +22,7 @@ describe.skipIf(chrome === undefined)('the models', { timeout: 120_000 }, () => 
         admin: true,
         providers: {
           p: provider(`${upstream.url}/v1`, 'chat', [
-            { id: 'm', tools: false, price: { input: 2.5, output: 10 } },
+            { id: 'm', tools: false, documents: false, vision: false, price: { input: 2.5, output: 10 } },
             'a-model-with-a-name-that-is-rather-long-for-a-table-of-a-phone',
           ]),
           sim: {},
@@ -70,6 +70,41 @@ describe.skipIf(chrome === undefined)('the models', { timeout: 120_000 }, () => 
     await expect
       .poll(async () => (await rows(page).allInnerTexts()).some((text) => text.includes('coding')))
       .toBe(false);
+  });
+
+  it('says of a name what its targets lack together, in both tables alike', async () => {
+    const page = await openOwner(await newContext(), gateway, 'models?find=m');
+    const lacks = async (row: Locator): Promise<string> => {
+      const titles = await row
+        .locator('xpath=ancestor::table[1]')
+        .locator(':scope > thead th')
+        .allInnerTexts();
+      const cells = await row.locator(':scope > th, :scope > td').allInnerTexts();
+      return cells[titles.findIndex((title) => /lacks/i.test(title))] ?? 'nothing found';
+    };
+    const one = rows(page).filter({ has: page.getByRole('button', { name: /^(p\/)?m$/ }) });
+    await one.waitFor();
+    const said = await lacks(one);
+    for (const word of ['no tools', 'no vision', 'no documents']) expect(said).toContain(word);
+    await one.getByRole('button').click();
+    const target = page
+      .getByRole('table', { name: /^Targets of (p\/)?m, in their order$/ })
+      .locator('tbody tr');
+    expect(await lacks(target.first())).toBe(said);
+    // Another target does it.
+    const coding = rows(page).filter({ has: page.getByRole('button', { name: 'coding', exact: true }) });
+    await page.getByLabel('Find').fill('coding');
+    await coding.waitFor();
+    expect(await lacks(coding)).not.toContain('no tools');
+  });
+
+  it('says beside a state that is not healthy when the target is asked again, with a space between', async () => {
+    upstream.playAlways({ status: 429, headers: { 'retry-after': '300' }, body: {} });
+    await ask(gateway, { model: 'p/a-model-with-a-name-that-is-rather-long-for-a-table-of-a-phone' });
+    const page = await openOwner(await newContext(), gateway, 'models?find=rather-long');
+    await rows(page).first().getByRole('button').click();
+    const inside = page.getByRole('table', { name: /^Targets of / }).first();
+    await expect.poll(() => inside.innerText()).toMatch(/asked again in \d+ (seconds|minutes)/);
   });
 
   it('says what was learnt of a target and when, and forgets it', async () => {

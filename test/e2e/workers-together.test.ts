@@ -128,6 +128,33 @@ describe('two workers', () => {
     for (const { text: whole } of streams) expect(await whole).toContain('[DONE]');
   });
 
+  it('give one tag to an account, and take it whichever of them answers', async () => {
+    const { token } = await shell.json<{ token: string }>('admin', 'tokens', 'create', '--scope', 'write');
+    await shell.json('keys', 'create', '--account', 'tagged', '--tier', 'free');
+    const path = `${server.url}/admin/api/v1/accounts/tagged`;
+    // Each on a connection of its own.
+    const headers = {
+      authorization: `Bearer ${token}`,
+      connection: 'close',
+      'content-type': 'application/json',
+    };
+    const tags = await Promise.all(
+      Array.from({ length: 12 }, async () => (await fetch(path, { headers })).headers.get('etag')),
+    );
+    const [tag] = tags;
+    expect(new Set(tags)).toEqual(new Set([expect.stringMatching(/^"/)]));
+    const change = async (tier: string) => {
+      const init = {
+        method: 'PATCH',
+        headers: { ...headers, 'if-match': tag ?? '' },
+        body: JSON.stringify({ tier }),
+      };
+      return (await fetch(path, init)).status;
+    };
+    expect(await change('pro')).toBe(200);
+    for (let round = 0; round < 6; round += 1) expect(await change('free')).toBe(412);
+  });
+
   it('end a session of the page where the admin API is turned off; it is not back when it is on again', async () => {
     const { url } = (await call(await found(shell), 'POST', '/admin/link')) as { url: string };
     const opened = await fetch(`${server.url}/admin/session`, {

@@ -114,11 +114,18 @@ type Able = Partial<Record<(typeof ABILITIES)[number][0], boolean | null>>;
 const lacks = (of: Able): string =>
   ABILITIES.flatMap(([name, title]) => (of[name] === false ? [`no ${title}`] : [])).join(', ');
 
+/** What none of its targets does, so that both tables say the same. */
+function nameLacks({ model, targets }: Row): string {
+  if (targets.length === 0) return lacks(model);
+  const all = ABILITIES.map(([name]) => [name, targets.some((target) => target[name] !== false)]);
+  return lacks(Object.fromEntries(all) as Able);
+}
+
 const COLUMNS: readonly Column<Row>[] = [
   { title: 'Name', cell: ({ model }) => html`<${Name} of=${model.name} />`, isHead: true },
   { title: 'Answered by', cell: leadsTo, isName: true },
   { title: 'State', cell: (row) => html`<${Health} of=${row} />` },
-  { title: 'Lacks', cell: ({ model }) => lacks(model), isMinor: true },
+  { title: 'Lacks', cell: nameLacks, isMinor: true },
   {
     title: 'Window',
     cell: ({ model }) => format.short(model.context_window),
