@@ -194,6 +194,9 @@ class Strings {
   readonly #words: Int32Array;
   /** Bytes of the first word that stand before `#bytes`. */
   readonly #before: number;
+  /** Where the next quote and the next backslash stand, as far as they were searched. */
+  #quote = -1;
+  #slash = -1;
 
   constructor(bytes: Buffer) {
     this.#bytes = bytes;
@@ -236,6 +239,20 @@ class Strings {
     return true;
   }
 
+  /** The same of a long stretch: only control characters are looked for in the words. */
+  #longEnd(from: number): number {
+    this.#quote = nextOf(QUOTE, this.#bytes, this.#quote, from);
+    this.#slash = nextOf(BACKSLASH, this.#bytes, this.#slash, from);
+    const end = Math.min(this.#quote, this.#slash);
+    const words = this.#words;
+    const before = this.#before;
+    const last = (end + before) >> 2;
+    let word = (from + before) >> 2;
+    while (word < last && (((words[word] ?? 0) - 0x20202020) & ~(words[word] ?? 0) & 0x80808080) === 0)
+      word++;
+    return Math.max(from, word * 4 - before);
+  }
+
   /** The first byte at or behind `from` that ends a stretch, or the end of the bytes. */
   #stretchEnd(from: number): number {
     const bytes = this.#bytes;
@@ -247,11 +264,23 @@ class Strings {
     const words = this.#words;
     const before = this.#before;
     let word = (at + before) >> 2;
-    while (word < words.length && !endsStretch(words[word] ?? 0)) word++;
+    const far = Math.min(word + LONG_WORDS, words.length);
+    while (word < far && !endsStretch(words[word] ?? 0)) word++;
     at = Math.max(at, word * 4 - before);
+    if (word === far && far < words.length) at = this.#longEnd(at);
     while (at < bytes.length && ENDS_STRETCH[bytes[at] ?? 0] === 0) at++;
     return at;
   }
+}
+
+/** Words of a string behind which its end is searched by the machine's own search: an image has a million. */
+const LONG_WORDS = 256;
+
+/** The place of `byte`, whose first occurrence behind an earlier place was `known`, behind `from`; the end of the bytes if it is not there. */
+function nextOf(byte: number, bytes: Buffer, known: number, from: number): number {
+  if (known >= from) return known;
+  const found = bytes.indexOf(byte, from);
+  return found === -1 ? bytes.length : found;
 }
 
 /** Whether one of the four bytes does: https://graphics.stanford.edu/~seander/bithacks.html#HasLessInWord */

@@ -171,6 +171,53 @@ describe('bounds', () => {
   });
 });
 
+describe('long strings', () => {
+  const LONG = 'An image, or é plain prose. '.repeat(90);
+  const isRead = (text: string): boolean => readJson(Buffer.from(text)) !== undefined;
+  const isJson = (text: string): boolean => {
+    try {
+      return isObject(JSON.parse(text));
+    } catch {
+      return false;
+    }
+  };
+
+  it.each(['"', '\\', '\\"', '\\\\', '\\n', '\\u00e9', '\\x', '\u0001', '\n', '\x7f', 'é'])(
+    'with %j at any place',
+    (mark) => {
+      for (let at = 1000; at < LONG.length; at += 61) {
+        const text = `{"a":"${LONG.slice(0, at)}${mark}${LONG.slice(at)}","b":["${LONG}",{"c":"${LONG}\\""}]}`;
+        expect(isRead(text), text.slice(0, at + 30)).toBe(isJson(text));
+        if (isJson(text)) expect(bodyIn(Buffer.from(text)).value).toEqual(JSON.parse(text));
+      }
+    },
+  );
+
+  it('that do not end', () => {
+    expect([`{"a":"${LONG}`, `{"a":"${LONG}\\`, `{"a":"${LONG}\\"}`].map(isRead)).toEqual([
+      false,
+      false,
+      false,
+    ]);
+  });
+
+  it('take time that grows with their length', { timeout: 60_000 }, () => {
+    const escaped = (times: number): Buffer =>
+      Buffer.from(`{"a":"${`${'x'.repeat(1500)}\\n`.repeat(times)}","b":"${'y'.repeat(1500 * times)}"}`);
+    const timeOf = (bytes: Buffer): number => {
+      const times = [1, 2, 3].map(() => {
+        const at = performance.now();
+        expect(readJson(bytes)).toBeDefined();
+        return performance.now() - at;
+      });
+      return Math.min(...times);
+    };
+    timeOf(escaped(100));
+    const [short, long] = [timeOf(escaped(500)), timeOf(escaped(10_000))];
+    expect(long / short).toBeLessThan(100);
+  });
+});
+
 it('reads bytes at any place of their memory', () => {
   const text = `{"model":"m","long":"${'x'.repeat(100)}\\n${'y'.repeat(77)}","end":"${'z'.repeat(63)}é"}`;
   for (let before = 0; before < 8; before++) {

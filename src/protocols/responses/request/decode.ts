@@ -16,7 +16,7 @@ import { isEffort } from '../../shared/effort.ts';
 import { addNativeFields, nativeField } from '../fields.ts';
 import { decodeInput } from './decode-input.ts';
 import { decodeToolChoice, decodeTools, decodeWebSearch } from './decode-tools.ts';
-import { bringsTools, directoryOf, itemsWithTools, readToolLists } from './tools.ts';
+import { bringsTools, hasToolItems, directoryOf, itemsWithTools, readToolLists } from './tools.ts';
 
 /** Arguments that are sent as objects are text from here on: the text that they were sent as. Schemas keep their order. */
 function keepWritten({ tools, input }: JsonObject, source: Buffer | string): void {
@@ -84,6 +84,7 @@ function distinct(fields: NativeField[]): NativeField[] {
 
 /** The items of the input that bring tools. */
 function toolItems(body: BodyReading): JsonValue[] {
+  if (!hasToolItems(body.types)) return [];
   const items = body.list('input') ?? [];
   return items.filter((item) => bringsTools(item.textOf('type'))).map(({ value }) => value);
 }

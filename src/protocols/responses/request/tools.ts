@@ -45,10 +45,15 @@ export interface ToolLists {
 }
 
 /** Items of the input that bring tools. */
-const BRING_TOOLS: ReadonlySet<unknown> = new Set(['additional_tools', 'tool_search_output']);
+const BRING_TOOLS = ['additional_tools', 'tool_search_output'];
 
 export function bringsTools(type: JsonValue | undefined): boolean {
-  return BRING_TOOLS.has(type);
+  return typeof type === 'string' && BRING_TOOLS.includes(type);
+}
+
+/** `types`: of all that stands in the body. */
+export function hasToolItems(types: ReadonlySet<string>): boolean {
+  return BRING_TOOLS.some((type) => types.has(type));
 }
 
 /** The items that a directory is made of. */

@@ -106,7 +106,8 @@ const NONE: References = { ids: [], bare: [], sealed: [], refers: false };
 
 export function references(body: BodyReading): References {
   const previous = previousOf(body.value);
-  const items = body.list('input')?.filter(mayRefer) ?? [];
+  const mayAny = REFERRING.some((name) => body.hasName(name));
+  const items = mayAny ? (body.list('input')?.filter(mayRefer) ?? []) : [];
   if (previous === undefined && items.length === 0) return NONE;
   const ids = new Set<string>(previous === undefined ? [] : [previous]);
   const bare = new Set<string>();
