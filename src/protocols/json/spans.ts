@@ -112,12 +112,13 @@ function doubled(rows: Int32Array): Int32Array {
 
 export function skipSpace(bytes: Buffer, from: number): number {
   let at = from;
-  for (;;) {
-    const byte = bytes[at] ?? 0x21;
+  // A read behind the end would be undefined, for which V8 gives compiled code up.
+  for (; at < bytes.length; at++) {
+    const byte = bytes[at] ?? 0;
     // Mostly there is none: the first comparison suffices.
-    if (byte > 0x20 || (byte !== 0x20 && byte !== 0x0a && byte !== 0x0d && byte !== 0x09)) return at;
-    at++;
+    if (byte > 0x20 || (byte !== 0x20 && byte !== 0x0a && byte !== 0x0d && byte !== 0x09)) break;
   }
+  return at;
 }
 
 /** The place behind the colon that follows a name; -1: there is none. */
