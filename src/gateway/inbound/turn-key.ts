@@ -1,7 +1,7 @@
 // Names a turn of tool calls by what it calls. The id of a call is not enough: many servers number their calls, so that every
 // conversation has a `call_0`.
-import { createHash } from 'node:crypto';
-import { isObject, type JsonValue } from '../../canonical/json.ts';
+import { hash } from 'node:crypto';
+import type { JsonValue } from '../../canonical/json.ts';
 import type { Part, ToolCallPart } from '../../canonical/request.ts';
 import { bareId } from '../../canonical/tool-pairing.ts';
 import { likeness } from '../../protocols/json/raw-json.ts';
@@ -15,10 +15,9 @@ export type TurnCall = Pick<ToolCallPart, 'id' | 'name' | 'arguments'>;
 export function turnKey(calls: readonly TurnCall[]): string | undefined {
   const [first] = calls;
   if (first === undefined) return undefined;
-  const hash = createHash('sha256');
-  hash.update(JSON.stringify([bareId(first.id), calls.length]));
-  for (const { name, arguments: written } of calls) hash.update(JSON.stringify([name, sameText(written)]));
-  return hash.digest('base64url');
+  let text = JSON.stringify([bareId(first.id), calls.length]);
+  for (const { name, arguments: written } of calls) text += JSON.stringify([name, sameText(written)]);
+  return hash('sha256', text, 'base64url');
 }
 
 export function callsOf(parts: readonly Part[]): ToolCallPart[] {
@@ -37,13 +36,15 @@ export function sameText(written: string): string {
   }
 }
 
-/** A value whose depth is known to be bounded, with the names of its members sorted. */
+/**
+ * A value whose depth is known to be bounded, with the names of its members sorted. Members stand as pairs: an object would bring names
+ * that look like numbers to the front, and `__proto__` nowhere. Conversations have hundreds of calls, for which a replacer of
+ * JSON.stringify takes four times as long.
+ */
 export function sameValue(value: JsonValue): string {
-  return JSON.stringify(value, sorted);
-}
-
-function sorted(_: string, value: unknown): unknown {
-  if (!isObject(value)) return value;
-  // As pairs: an object would bring names that look like numbers to the front, and `__proto__` nowhere.
-  return Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1));
+  if (typeof value !== 'object' || value === null) return JSON.stringify(value);
+  if (Array.isArray(value)) return `[${value.map(sameValue).join(',')}]`;
+  const names = Object.keys(value).sort();
+  const pairs = names.map((name) => `[${JSON.stringify(name)},${sameValue(value[name] ?? null)}]`);
+  return `[${pairs.join(',')}]`;
 }
