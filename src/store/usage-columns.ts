@@ -112,8 +112,12 @@ interface NamedColumn extends UsageColumn {
   name: string;
 }
 
+/** Objects of one shape: they are read for each value of each row. */
 export const USAGE_COLUMNS: readonly NamedColumn[] = Object.entries<UsageColumn>(USAGE).map(
-  ([member, column]) => ({ ...column, member: member as keyof UsageRow, name: snakeCase(member) }),
+  ([member, { kind, nullable, older, summed, shown }]) => ({
+    ...{ kind, nullable, older, summed, shown },
+    ...{ member: member as keyof UsageRow, name: snakeCase(member) },
+  }),
 );
 
 /** In the order of a request's JSON. */

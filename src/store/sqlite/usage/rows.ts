@@ -17,6 +17,8 @@ export function prepareUsage(
   const insert = db.prepare(
     `INSERT INTO usage (${USAGE_NAMES}) VALUES (${USAGE_COLUMNS.map(() => '?').join(', ')})`,
   );
+  /** One array for all rows: to make one of each is a third of what a row allocates. */
+  const values = USAGE_COLUMNS.map((): Value => null);
   const sums = prepareUsageSums(db);
   const claim = db.prepare<[writer: string, number: number, at: number]>(
     `INSERT INTO usage_writers (id, batch, at) VALUES (?, ?, ?)
@@ -29,7 +31,8 @@ export function prepareUsage(
     const uses = new Map<string, number>();
     let last = 0;
     for (const row of rows) {
-      last = Number(insert.run(...valuesOf(row)).lastInsertRowid);
+      setValues(values, row);
+      last = Number(insert.run(...values).lastInsertRowid);
       uses.set(row.keyId, Math.max(row.at, uses.get(row.keyId) ?? 0));
     }
     for (const [id, at] of uses) touchKey(id, at);
@@ -71,11 +74,13 @@ function preparePrune(db: Db) {
   };
 }
 
+type Value = string | number | null;
+
 /** Values by position, because the driver binds named values more slowly. */
-function valuesOf(row: UsageRow): (string | number | null)[] {
-  return USAGE_COLUMNS.map((column) => {
+function setValues(values: Value[], row: UsageRow): void {
+  USAGE_COLUMNS.forEach((column, at) => {
     const value = valueOf(row, column);
-    return typeof value === 'boolean' ? Number(value) : value;
+    values[at] = typeof value === 'boolean' ? Number(value) : value;
   });
 }
 
