@@ -1,7 +1,6 @@
 // Sums of conversations, of the last requests: what each took in tokens and money. Made for each frame.
 import { isoTime } from '../clock.ts';
-import type { Identity } from '../conversations/identity.ts';
-import type { Key } from '../store/store.ts';
+import { inputOf, type UsageRow } from '../store/usage-columns.ts';
 
 export interface LiveConversation {
   conversation: string;
@@ -21,49 +20,44 @@ export interface LiveConversation {
 
 const MOST_CONVERSATIONS = 20;
 
-/** What the sums of a conversation need of a finished request. */
-export type FinishedPart = Pick<Identity, 'conversation' | 'client' | 'label'> &
-  Pick<Key, 'account'> & {
-    model: string;
-    input: number;
-    output: number;
-    /** NaN: no price is known. */
-    costUsd: number;
-    at: number;
-  };
+/** A request that ended, and the name that its account had. */
+export interface Ended {
+  row: UsageRow;
+  account: string;
+}
 
 /** The latest first, as the requests. */
-export function conversationsOf(requests: Iterable<FinishedPart>): LiveConversation[] {
+export function conversationsOf(requests: Iterable<Ended>): LiveConversation[] {
   const found = new Map<string, LiveConversation>();
   for (const request of requests) {
-    const { conversation } = request;
+    const { conversation } = request.row;
     if (conversation === null) continue;
     const later = found.get(conversation);
-    if (later !== undefined) addPart(later, request);
+    if (later !== undefined) addRow(later, request.row);
     else if (found.size < MOST_CONVERSATIONS) found.set(conversation, conversationOf(conversation, request));
   }
   return [...found.values()];
 }
 
 /** A conversation as its last request shows it. */
-function conversationOf(
-  conversation: string,
-  { input, output, costUsd, at, ...named }: FinishedPart,
-): LiveConversation {
+function conversationOf(conversation: string, { row, account }: Ended): LiveConversation {
   return {
-    ...named,
     conversation,
+    account,
+    client: row.client,
+    label: row.label,
+    model: row.model ?? row.modelAsked,
     requests: 1,
-    input_tokens: input,
-    output_tokens: output,
-    cost_usd: Number.isNaN(costUsd) ? null : costUsd,
-    last_at: isoTime(at),
+    input_tokens: inputOf(row) ?? 0,
+    output_tokens: row.output ?? 0,
+    cost_usd: row.costUsd,
+    last_at: isoTime(row.at),
   };
 }
 
-function addPart(conversation: LiveConversation, { input, output, costUsd }: FinishedPart): void {
+function addRow(conversation: LiveConversation, row: UsageRow): void {
   conversation.requests += 1;
-  conversation.input_tokens += input;
-  conversation.output_tokens += output;
-  if (!Number.isNaN(costUsd)) conversation.cost_usd = (conversation.cost_usd ?? 0) + costUsd;
+  conversation.input_tokens += inputOf(row) ?? 0;
+  conversation.output_tokens += row.output ?? 0;
+  if (row.costUsd !== null) conversation.cost_usd = (conversation.cost_usd ?? 0) + row.costUsd;
 }

@@ -4,14 +4,12 @@
 import { refusedJson, requestJson, type RefusedRequest, type RequestJson } from '../accounts/request-json.ts';
 import { isoTime, type Clock } from '../clock.ts';
 import { withoutKeys } from '../ids.ts';
-import type { Identity } from '../conversations/identity.ts';
 import type { FinishedTrace, Observer, Trace } from '../gateway/trace.ts';
 import type { Health, TargetState } from '../routing/state/health.ts';
-import type { Key } from '../store/store.ts';
 import type { Emit, Notice } from './notices/notice.ts';
-import { inputOf, type UsageRow } from '../store/usage-columns.ts';
+import type { UsageRow } from '../store/usage-columns.ts';
 import { createSamples, type Sample } from './samples.ts';
-import { conversationsOf, type FinishedPart, type LiveConversation } from './conversations.ts';
+import { conversationsOf, type Ended, type LiveConversation } from './conversations.ts';
 import { createRates, foundRequest, liveRequest, type FoundRequest, type LiveRequest } from './under-way.ts';
 
 export interface LiveTarget {
@@ -77,11 +75,6 @@ const MOST_REFUSED = 200;
 const MOST_NOTICES = 100;
 const MOST_SHOWN = 200;
 
-interface Ended {
-  row: UsageRow;
-  account: string;
-}
-
 /** The last `most` values. */
 class Ring<Value> {
   readonly #values: Value[] = [];
@@ -142,27 +135,9 @@ class UnderWay {
   }
 }
 
-function finishedPart(
-  row: UsageRow,
-  { account }: Key,
-  { conversation, client, label }: Identity,
-): FinishedPart {
-  return {
-    conversation,
-    client,
-    label,
-    account,
-    model: row.model ?? row.modelAsked,
-    input: inputOf(row) ?? 0,
-    output: row.output ?? 0,
-    costUsd: row.costUsd ?? NaN,
-    at: row.at,
-  };
-}
-
 export function createLive({ health, clock }: { health: Health; clock: Clock }): Live {
   const underWay = new UnderWay();
-  const lastRequests = new Ring<FinishedPart>(MOST_SUMMED);
+  const lastRequests = new Ring<Ended>(MOST_SUMMED);
   /** One ring for each follower. */
   const followed: Ring<Ended>[] = [];
   const refusals = new Ring<RefusedRequest>(MOST_REFUSED);
@@ -195,9 +170,10 @@ export function createLive({ health, clock }: { health: Health; clock: Clock }):
     sample: () => samples.take(underWay.list()),
     moment: () => ({ samples: samples.list(), in_flight: inFlightOf(health) }),
     find: (id) => foundRequest(underWay.find(id), clock, rates) ?? refusalOf(id, refusals),
-    recorded(row, { key, identity }) {
-      lastRequests.push(finishedPart(row, key, identity));
-      for (const ended of followed) ended.push({ row, account: key.account });
+    recorded(row, { key: { account } }) {
+      const ended = { row, account };
+      lastRequests.push(ended);
+      for (const ring of followed) ring.push(ended);
       totals.requests += 1;
       if (row.error !== null) totals.errors += 1;
       totals.output_tokens += row.output ?? 0;

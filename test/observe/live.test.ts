@@ -122,9 +122,9 @@ it('gives new requests together, each once, and says how many it has forgotten',
 it('sums up conversations, the latest first', () => {
   const { live } = started();
   const row = usageRow({ input: 10, cacheRead: 5, cacheWrite: null, output: 2, costUsd: 0.5 });
-  live.recorded(row, trace('a', 0, 'conv_one'));
-  live.recorded(row, trace('b'));
-  live.recorded({ ...row, costUsd: null }, trace('c', 0, 'conv_one'));
+  live.recorded({ ...row, conversation: 'conv_one' }, trace('a'));
+  live.recorded({ ...row, conversation: 'b' }, trace('b'));
+  live.recorded({ ...row, conversation: 'conv_one', costUsd: null }, trace('c'));
   let frame: LiveFrame | undefined;
   live.watch((next) => (frame = next))();
   expect(frame?.conversations).toMatchObject([
@@ -137,7 +137,8 @@ it('sums up conversations, the latest first', () => {
 it('sums up the last 1,000 requests alone', () => {
   const { live } = started();
   const row = usageRow({ input: 1, cacheRead: null, cacheWrite: null, output: 1, costUsd: null });
-  for (let at = 0; at < 1500; at += 1) live.recorded(row, trace('a', 0, at < 700 ? 'first' : 'second'));
+  for (let at = 0; at < 1500; at += 1)
+    live.recorded({ ...row, conversation: at < 700 ? 'first' : 'second' }, trace('a'));
   let frame: LiveFrame | undefined;
   live.watch((next) => (frame = next))();
   expect(frame?.conversations).toMatchObject([
