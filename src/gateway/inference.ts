@@ -34,7 +34,8 @@ export async function infer(arrival: Arrival, exchange: Exchange, deps: GatewayD
   const { clock, store } = deps;
   const { requestId, headers, cancellation, memory } = exchange;
   const startedAt = clock.monotonic();
-  const key = await keyOf(arrival, exchange, deps);
+  const found = keyOf(arrival, exchange, deps);
+  const key = found instanceof Promise ? await found : found;
   const { config } = deps.current;
   const release = deps.inFlightLimit.enter(config, exchange.arrivedInTime);
   let read: Inbound | undefined;
@@ -47,7 +48,8 @@ export async function infer(arrival: Arrival, exchange: Exchange, deps: GatewayD
     const identity = (of: Inbound): Identity => identityOf(of, headers, key, deps);
     const model = config.ollama === null ? undefined : deps.routing.meant(inbound.model);
     const asking = { key, model, longContext, identify: identity, memory };
-    const { query, resolution, references } = await route(inbound, asking, cancellation, deps);
+    const routed = route(inbound, asking, cancellation, deps);
+    const { query, resolution, references } = routed instanceof Promise ? await routed : routed;
     if (inbound.readyAnswer !== undefined) return sendReady(inbound.readyAnswer(clock.now()), exchange);
     const isAnyPrice = config.unknownPrice === 'allow';
     const targets = isAnyPrice ? resolution.targets : pricedTargets(resolution, key, config);

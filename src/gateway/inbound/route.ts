@@ -121,47 +121,87 @@ export interface Route {
   references: StoredReferences | undefined;
 }
 
+type RouteDeps = Pick<GatewayDeps, 'routing' | 'clock' | 'learn' | 'store' | 'items' | 'log' | 'current'>;
+
 /**
- * The targets in the order to try. Rejects with GatewayError as `routing.resolve` and `resolveReferences` do, and with the
- * cancellation's reason.
+ * The targets in the order to try. Throws or rejects with GatewayError as `routing.resolve` and `resolveReferences` do, and with the
+ * cancellation's reason. A promise only if something has to be waited for.
  */
-export async function route(
+export function route(
   inbound: Inbound,
   asking: Asking,
   cancellation: Cancellation,
-  deps: Pick<GatewayDeps, 'routing' | 'clock' | 'learn' | 'store' | 'items' | 'log' | 'current'>,
-): Promise<Route> {
+  deps: RouteDeps,
+): Route | Promise<Route> {
   const query = routingQuery(inbound, asking);
-  const resolution = await resolveTargets(query, cancellation, deps);
-  const { stored } = inbound.protocol.client;
-  const references =
-    stored && (await resolveReferences(inbound, stored, asking.key.accountId, deps, asking.memory));
-  if (references?.routed === undefined) return going(query, resolution);
-  const again = routingQuery(references.routed, asking);
-  return going(again, await resolveTargets(again, cancellation, deps));
-
-  function going(asked: RoutingQuery, found: Resolution): Route {
-    const relayed = relayedTo(found, inbound, deps, asking.key.models);
-    const [first] = relayed.targets;
-    if (first !== undefined) found.took?.(first.key);
-    return { query: asked, resolution: relayed, references };
-  }
+  const found = resolveTargets(query, cancellation, deps);
+  const next = (resolution: Resolution): Route | Promise<Route> =>
+    withReferences({ query, resolution }, inbound, asking, cancellation, deps);
+  return found instanceof Promise ? found.then(next) : next(found);
 }
 
-async function resolveTargets(
+function withReferences(
+  found: Omit<Route, 'references'>,
+  inbound: Inbound,
+  asking: Asking,
+  cancellation: Cancellation,
+  deps: RouteDeps,
+): Route | Promise<Route> {
+  const { stored } = inbound.protocol.client;
+  const { accountId } = asking.key;
+  const resolving = stored && resolveReferences(inbound, stored, accountId, deps, asking.memory);
+  const going = ({ query, resolution }: typeof found, references: Route['references']): Route => {
+    const relayed = relayedTo(resolution, inbound, deps, asking.key.models);
+    const [first] = relayed.targets;
+    if (first !== undefined) resolution.took?.(first.key);
+    return { query, resolution: relayed, references };
+  };
+  if (resolving === undefined) return going(found, undefined);
+  return resolving.then(async (references) => {
+    if (references.routed === undefined) return going(found, references);
+    const query = routingQuery(references.routed, asking);
+    return going({ query, resolution: await resolveTargets(query, cancellation, deps) }, references);
+  });
+}
+
+function resolveTargets(
   query: RoutingQuery,
   cancellation: Cancellation,
-  deps: Pick<GatewayDeps, 'routing' | 'clock' | 'learn' | 'store'>,
+  deps: RouteDeps,
+): Resolution | Promise<Resolution> {
+  const { routing, learn } = deps;
+  const learning = learn(query.model);
+  if (learning !== undefined || isUnknown(query, routing))
+    return resolveLater(learning, query, cancellation, deps);
+  return afterCooling(routing.resolve(query), query, cancellation, deps);
+}
+
+/** Whether it matters which target answered the conversation before, and this process does not know. */
+function isUnknown(query: RoutingQuery, routing: GatewayDeps['routing']): boolean {
+  return routing.targetsOf(query.model).length > 1 && routing.affinity.isNew(query);
+}
+
+async function resolveLater(
+  learning: Promise<void> | undefined,
+  query: RoutingQuery,
+  cancellation: Cancellation,
+  deps: RouteDeps,
 ): Promise<Resolution> {
-  const { routing, clock, learn } = deps;
-  await learn(query.model);
-  if (routing.targetsOf(query.model).length > 1 && routing.affinity.isNew(query)) {
-    await recallAnswers(query, deps);
-  }
-  const resolution = routing.resolve(query);
+  const { routing } = deps;
+  await learning;
+  if (isUnknown(query, routing)) await recallAnswers(query, deps);
+  return afterCooling(routing.resolve(query), query, cancellation, deps);
+}
+
+/** Where all targets cool, once more when the first of them is asked again. */
+function afterCooling(
+  resolution: Resolution,
+  query: RoutingQuery,
+  cancellation: Cancellation,
+  { routing, clock }: Pick<GatewayDeps, 'routing' | 'clock'>,
+): Resolution | Promise<Resolution> {
   if (resolution.waitMs === undefined) return resolution;
-  await pause(resolution.waitMs, cancellation, clock);
-  return routing.resolve(query);
+  return pause(resolution.waitMs, cancellation, clock).then(() => routing.resolve(query));
 }
 
 /** Rows of a conversation that are read: its agents and models take turns. */
