@@ -129,8 +129,8 @@ export function conversationParts(
       GROUP BY conversation HAVING min(conversation) IS NOT NULL ${behind}
       ORDER BY max(at) DESC, conversation DESC LIMIT ${add(limit)}
     )
-    SELECT conversation, (SELECT place FROM chosen WHERE chosen.conversation = usage.conversation) AS place,
+    SELECT conversation, min(place) AS place,
       (SELECT name FROM accounts WHERE id = account_id) AS account, ${[...named, ...sums].join(', ')}
-    FROM usage WHERE conversation IN (SELECT conversation FROM chosen)
+    FROM chosen JOIN usage USING (conversation)
     GROUP BY conversation, ${Object.values(NAMES).join(', ')}`;
 }
