@@ -89,6 +89,33 @@ describe.skipIf(chrome === undefined)('the page', { timeout: 120_000 }, () => {
     expect(await main.innerText()).not.toContain('In flight');
   });
 
+  it('shows a member the request of their own account in flight, and no other', async () => {
+    const { upstream, running } = await place();
+    const rest = gate();
+    upstream.play({ steps: [START.chat + content('chat', 'a'), rest.opened, streamOf('chat', 'b')] });
+    const response = await send(running, { model: 'm', stream: true });
+    const id = response.headers.get('x-request-id') ?? '';
+    const signIn = async (key: string): Promise<Page> => {
+      const page = await (await newContext()).newPage();
+      await page.goto(`${running.url}/admin/#/requests/${id}`);
+      await page.getByLabel('Key', { exact: true }).fill(key);
+      await page.getByRole('button', { name: 'Sign in' }).click();
+      await page.getByRole('heading', { level: 1, name: /^Request req_/ }).waitFor();
+      return page;
+    };
+    const [own, other] = [
+      await signIn(running.key),
+      await signIn(await running.newKey({ account: 'other' })),
+    ];
+    await own.getByText('In flight: answering').waitFor();
+    await other.getByRole('alert').filter({ hasText: 'Your account has no such thing' }).waitFor();
+    expect(await other.locator('main').innerText()).not.toMatch(/maker|In flight/);
+    rest.open();
+    await response.text();
+    await own.getByText('answered', { exact: true }).first().waitFor();
+    await own.getByText('In flight').waitFor({ state: 'detached' });
+  });
+
   it('says first what needs a person, and has the last minutes at once', async () => {
     const { upstream, running } = await place();
     upstream.play({ body: answer(8) }, { status: 429, headers: { 'retry-after': '300' }, body: {} });
