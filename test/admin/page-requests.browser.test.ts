@@ -136,9 +136,9 @@ describe.skipIf(chrome === undefined)('requests in the page', { timeout: 120_000
     await open('requests');
     const colours = new Set<string>();
     for (const [name, words, whose] of [
-      ['upstream', 'the provider failed', 'the provider, 502'],
-      ['left', 'the client left', 'the client, 499'],
-      ['gateway', 'a fault of the gateway', 'the gateway, 500'],
+      ['upstream', 'the provider failed', '502'],
+      ['left', 'the client left', '499'],
+      ['gateway', 'a fault of the gateway', '500'],
     ] as const) {
       await tableRow(name).getByText(words, { exact: true }).waitFor();
       await tableRow(name).getByText(whose, { exact: true }).waitFor();

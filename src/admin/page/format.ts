@@ -3,6 +3,11 @@
 const number = new Intl.NumberFormat();
 const decimal = new Intl.NumberFormat(undefined, { minimumFractionDigits: 1, maximumFractionDigits: 1 });
 const compact = new Intl.NumberFormat(undefined, { notation: 'compact', maximumFractionDigits: 1 });
+const compactTenths = new Intl.NumberFormat(undefined, {
+  notation: 'compact',
+  minimumFractionDigits: 1,
+  maximumFractionDigits: 1,
+});
 const percent = new Intl.NumberFormat(undefined, { style: 'percent', maximumFractionDigits: 1 });
 const usd = (most: number, least = most): Intl.NumberFormat =>
   new Intl.NumberFormat(undefined, {
@@ -55,8 +60,17 @@ export const rate = (value: Maybe): string => or(value, (known) => decimal.forma
 /** 12.3K: where space is short. */
 export const short = (value: Maybe): string =>
   or(value, (known) => (Math.abs(known) < 10_000 ? number.format(Math.round(known)) : compact.format(known)));
+/** As short, of a column: all whole, or all with one digit behind the point. */
+export function shorts(values: readonly Maybe[]): (value: Maybe) => string {
+  const isLong = Math.max(0, ...values.map((value) => value ?? 0)) >= 100_000;
+  return (value) =>
+    or(value, (known) => (isLong && known >= 1000 ? compactTenths.format(known) : number.format(known)));
+}
 export const share = (part: number, whole: number): string =>
   whole === 0 ? UNKNOWN : percent.format(part / whole);
+/** Without digits behind the point, in a column of such; what is not used up is not 100 %. */
+export const wholeShare = (part: number, whole: number): string =>
+  whole === 0 ? UNKNOWN : percent.format(Math.floor((100 * part) / whole + 1e-9) / 100);
 /** The smaller the sum, the more digits; their number is fixed, so that a column stands in line. */
 export const cost = (value: Maybe): string =>
   or(value, (known) => {
@@ -64,11 +78,15 @@ export const cost = (value: Maybe): string =>
     if (size >= 1 || size === 0) return money.format(known);
     return (size >= 0.01 ? cents : partsOfCents).format(known);
   });
-/** As cost, of a column: all with the digits that the greatest has. */
-export function costs(values: readonly Maybe[]): (value: Maybe) => string {
+/** As cost, of a column: all with the digits that the greatest has. `isFine`: of small sums beside large ones. */
+export function costs(values: readonly Maybe[], isFine = false): (value: Maybe) => string {
   const most = Math.max(0, ...values.map((value) => Math.abs(value ?? 0)));
   const [shape, least] =
-    most >= 1 || most === 0 ? [money, 0.01] : most >= 0.01 ? [cents, 0.0001] : [partsOfCents, 0.000001];
+    (most >= 1 && !isFine) || most === 0
+      ? [money, 0.01]
+      : most >= 0.01
+        ? [cents, 0.0001]
+        : [partsOfCents, 0.000001];
   return (value) =>
     or(value, (known) => (known > 0 && known < least / 2 ? `<${shape.format(least)}` : shape.format(known)));
 }
@@ -84,6 +102,9 @@ export function durations(values: readonly Maybe[]): (value: Maybe) => string {
   return (value) =>
     or(value, (known) => (most < 1000 ? milliseconds(Math.round(known)) : hundredths(known / 1000)));
 }
+
+/** Of what grows before one's eyes, in one unit until it is long. */
+export const age = (ms: number): string => (ms < 9950 ? tenths(ms / 1000) : durationOf(ms));
 
 /** A formatter takes longer to make than to use. */
 const unit = (
@@ -101,7 +122,7 @@ const unit = (
   return (value) => made.format(value);
 };
 const milliseconds = unit('millisecond');
-const tenths = unit('second', 1);
+const tenths = unit('second', 1, 1);
 const hundredths = unit('second', 2, 2);
 const seconds = unit('second');
 const minutes = unit('minute');

@@ -82,7 +82,7 @@ export function Chart(props: ChartProps): VNode {
     <figure class="chart">
       <figcaption>
         <span class="chart-title">${title}</span>
-        <span class="legend" aria-hidden="true">
+        <span class="legend ${props.kind === 'line' ? 'lines' : ''}" aria-hidden="true">
           ${labels[shown] !== undefined && !isLive && html`<span class="chart-at">${labels[shown]}</span>`}
           ${named.map(({ label, values, colour }) => {
             const value = values[shown];

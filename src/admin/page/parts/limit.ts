@@ -16,6 +16,10 @@ export function amountText(kind: Limit['kind'], amount: number): string {
     : `${format.short(amount)} ${amount === 1 ? kind.slice(0, -1) : kind}`;
 }
 
+/** The same where the unit stands beside it: `60`, `2M`, `$5.00`. */
+export const amountAlone = (kind: Limit['kind'], amount: number): string =>
+  kind === 'cost' ? format.cost(amount) : format.short(amount);
+
 /** Of the limit and what grants add: 1 is used up. */
 export const shareOf = ({ spent, limit, granted }: Limit): number => spent / (limit + granted);
 
@@ -26,6 +30,8 @@ export const toneOf = (share: number): 'good' | 'warn' | 'bad' =>
 export function Share({ limit }: { limit: Limit }): VNode {
   const all = limit.limit + limit.granted;
   return html`<span class="share ${toneOf(shareOf(limit))}"
-    ><${Bar} part=${limit.spent} whole=${all} />${format.share(limit.spent, all)}</span
+    ><${Bar} part=${limit.spent} whole=${all} /><span class="percent"
+      >${format.wholeShare(limit.spent, all)}</span
+    ></span
   >`;
 }

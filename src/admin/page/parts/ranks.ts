@@ -15,7 +15,14 @@ interface Rank {
 
 const MOST = 10;
 
-export function Ranks({ title, ranks }: { title: string; ranks: readonly Rank[] }): VNode {
+interface RanksProps {
+  title: string;
+  ranks: readonly Rank[];
+  /** Where all of them are, unless they are in the table below. */
+  all?: string | undefined;
+}
+
+export function Ranks({ title, ranks, all }: RanksProps): VNode {
   const inOrder = ranks.filter(({ value }) => value > 0).sort((a, b) => b.value - a.value);
   const [first] = inOrder;
   return html`
@@ -30,7 +37,7 @@ export function Ranks({ title, ranks }: { title: string; ranks: readonly Rank[] 
                   html`<li key=${rank.key}>
                     <span class="rank-name">
                       ${rank.href === undefined ? html`<${Name} of=${rank.name} />` : html`<a href=${rank.href}><${Name} of=${rank.name} /></a>`}
-                      ${rank.detail !== undefined && html`<small>${rank.detail}</small>`}
+                      ${rank.detail !== undefined && html`<small title=${rank.detail}>${rank.detail}</small>`}
                     </span>
                     <${Bar} part=${rank.value} whole=${first.value} />
                     <span class="rank-value">${rank.text}</span>
@@ -38,7 +45,13 @@ export function Ranks({ title, ranks }: { title: string; ranks: readonly Rank[] 
               )}
             </ol>`
       }
-      ${inOrder.length > MOST && html`<p class="quiet-text">And ${inOrder.length - MOST} more, in the table.</p>`}
+      ${inOrder.length > MOST && html`<${More} count=${inOrder.length - MOST} all=${all} />`}
     </figure>
   `;
+}
+
+function More({ count, all }: { count: number; all: string | undefined }): VNode {
+  return html`<p class="quiet-text">
+    ${all === undefined ? `And ${count} more, in the table.` : html`<a href=${all}>And ${count} more</a>`}
+  </p>`;
 }

@@ -5,7 +5,7 @@ import * as format from '../format.ts';
 import { html } from '../html.ts';
 import { AskDialog, textOf } from '../parts/dialog.ts';
 import { Select, Text } from '../parts/fields.ts';
-import { amountText, PER, Share } from '../parts/limit.ts';
+import { amountAlone, amountText, PER, Share } from '../parts/limit.ts';
 import { Await, Empty, useLoaded } from '../parts/load.ts';
 import { Table, type Column } from '../parts/table.ts';
 import { Name, Time } from '../parts/text.ts';
@@ -114,7 +114,7 @@ function rowsOf(of: AccountLimits): Row[] {
 }
 
 const amount = (of: (limit: LimitRow) => number) => ({
-  cell: ({ limit }: Row) => (limit === undefined ? '' : amountText(limit.kind, of(limit))),
+  cell: ({ limit }: Row) => (limit === undefined ? '' : amountAlone(limit.kind, of(limit))),
   isNumber: true,
 });
 
@@ -122,11 +122,18 @@ function columnsOf(act: (doing: Doing) => void): readonly Column<Row>[] {
   return [
     {
       title: 'Account',
-      cell: ({ of: { account } }) =>
-        html`<a href=${hrefOf('requests', { account, errors: 'true' })}><${Name} of=${account} /></a>`,
+      cell: ({ of: { account }, isFirst }) =>
+        isFirst
+          ? html`<a href=${hrefOf('requests', { account, errors: 'true' })}><${Name} of=${account} /></a>`
+          : html`<span class="again"><${Name} of=${account} /></span>`,
       isHead: true,
     },
-    { title: 'Tier', cell: ({ of: { tier } }) => tier, isName: true },
+    {
+      title: 'Tier',
+      cell: ({ of: { tier }, isFirst }) => (isFirst ? tier : html`<span class="again">${tier}</span>`),
+      isName: true,
+      isMinor: true,
+    },
     {
       title: 'Limit',
       cell: ({ kind, limit }) =>
@@ -142,10 +149,10 @@ function columnsOf(act: (doing: Doing) => void): readonly Column<Row>[] {
       cell: ({ limit }) =>
         limit === undefined
           ? ''
-          : `${limit.unpriced > 0 ? '≥ ' : ''}${amountText(limit.kind, limit.spent)}${limit.estimated > 0 ? ' ~' : ''}`,
+          : `${limit.unpriced > 0 ? '≥ ' : ''}${amountAlone(limit.kind, limit.spent)}${limit.estimated > 0 ? ' ~' : ''}`,
       isNumber: true,
     },
-    { title: 'Held', ...amount(({ held }) => held) },
+    { title: 'Held', ...amount(({ held }) => held), isMinor: true },
     { title: 'Left', ...amount(({ left }) => left) },
     {
       title: 'Begins anew',
@@ -154,13 +161,14 @@ function columnsOf(act: (doing: Doing) => void): readonly Column<Row>[] {
     {
       title: 'Grants',
       cell: ({ of, kind: own }) =>
+        of.grants.some(({ kind }) => kind === own) &&
         html`<span class="grants"
           >${of.grants
             .filter(({ kind }) => kind === own)
             .map(
               (grant) =>
                 html`<span
-                  >${`+${amountText(grant.kind, grant.amount)} until ${format.timeShort(grant.until)} `}<button
+                  >${`+${amountText(grant.kind, grant.amount)} until ${format.timeOfHour(grant.until)} `}<button
                     type="button"
                     class="link danger"
                     onClick=${() => act({ revoke: grant, account: of.account })}

@@ -75,18 +75,18 @@ function fits({ model, targets }: Row, find: string): boolean {
 type Reset = (target: string) => Promise<void>;
 
 const STRATEGIES = {
-  priority: 'the first that can',
-  fastest: 'the fastest',
-  balanced: 'in turns',
+  priority: (count: string) => `the first of ${count} that can`,
+  fastest: (count: string) => `the fastest of ${count}`,
+  balanced: (count: string) => `${count} in turns`,
 } as const;
 
 function leadsTo({ model, route }: Row): Children {
   const [first] = model.targets;
-  if (route === undefined && model.targets.length === 1 && first !== undefined)
+  if ((route?.rules.length ?? 0) === 0 && model.targets.length === 1 && first !== undefined)
     return html`<${Name} of=${keyOf(first)} />`;
-  const how = STRATEGIES[route?.strategy ?? 'priority'];
+  const how = STRATEGIES[route?.strategy ?? 'priority'](format.count(model.targets.length));
   const rules = route?.rules.length ?? 0;
-  return `${how} of ${format.count(model.targets.length)}${rules > 0 ? `, ${format.count(rules)} by work` : ''}`;
+  return html`<span>${how}${rules > 0 ? `, ${format.count(rules)} by work` : ''}</span>`;
 }
 
 /** How many of the targets requests avoid; nothing is said where all is well. */
@@ -154,6 +154,7 @@ function Names({ rows, reset }: { rows: readonly Row[]; reset: Reset }): VNode {
       caption="Names that clients may send, routes first"
       columns=${COLUMNS}
       rows=${rows.slice(0, MOST_ROWS)}
+      asCards
       keyOf=${({ model }: Row) => model.name}
       unfold=${(row: Row) => html`<${Inside} of=${row} reset=${reset} />`}
     />

@@ -80,25 +80,41 @@ function Leaders({ query, place }: { query: Query; place: Query }): VNode {
   return html`<div class="charts">
     <div>
       <${Await} of=${models}>
-        ${(value: UsageSummary) => html`<${CostRanks} title="Models by cost" groups=${groupsOf(value, place)} />`}
+        ${(value: UsageSummary) =>
+          html`<${CostRanks}
+            title="Models by cost"
+            groups=${groupsOf(value, place)}
+            all=${hrefOf('usage', { ...place, by: 'model' })}
+          />`}
       <//>
     </div>
     <div>
       <${Await} of=${accounts}>
-        ${(value: UsageSummary) => html`<${CostRanks} title="Accounts by cost" groups=${groupsOf(value, place)} />`}
+        ${(value: UsageSummary) =>
+          html`<${CostRanks}
+            title="Accounts by cost"
+            groups=${groupsOf(value, place)}
+            all=${hrefOf('usage', { ...place, by: 'account' })}
+          />`}
       <//>
     </div>
   </div>`;
 }
 
-function CostRanks({ title, groups }: { title: string; groups: readonly Group[] }): VNode {
+interface CostRanksProps {
+  title: string;
+  groups: readonly Group[];
+  all?: string;
+}
+
+function CostRanks({ title, groups, all }: CostRanksProps): VNode {
   const cost = format.costs(groups.map(({ totals }) => totals.cost_usd));
   const ranks = groups.map(({ totals, ...group }) => ({
     ...group,
     value: totals.cost_usd ?? 0,
     text: atLeast(totals, cost(totals.cost_usd)),
   }));
-  return html`<${Ranks} title=${title} ranks=${ranks} />`;
+  return html`<${Ranks} title=${title} ranks=${ranks} all=${all} />`;
 }
 
 /** Some answers have no known price. */
@@ -140,45 +156,49 @@ function Totals({ totals, before }: { totals: SummaryTotals; before: SummaryTota
   const compared = (pick: (totals: SummaryTotals) => number, note?: string): VNode =>
     html`<${Compared} now=${pick(totals)} before=${before.requests === 0 ? 0 : pick(before)} />${note}`;
   return html`<${Figures}
-    label="Totals"
-    figures=${[
-      { name: 'Requests', value: format.short(requests), note: compared((of) => of.requests) },
-      {
-        name: 'Errors',
-        value: format.short(errors),
-        note: compared((of) => of.errors, format.share(errors, requests)),
-      },
-      {
-        name: 'Input tokens',
-        value: format.short(totals.input_tokens),
-        note: compared(
-          (of) => of.input_tokens,
-          `${format.share(totals.cache_read_tokens, totals.input_tokens)} from caches`,
-        ),
-      },
-      {
-        name: 'Output tokens',
-        value: format.short(totals.output_tokens),
-        note: compared((of) => of.output_tokens, unknown === 0 ? '' : `unknown for ${format.count(unknown)}`),
-      },
-      {
-        name: 'Cost',
-        value: atLeast(totals, format.cost(totals.cost_usd)),
-        note: compared(
-          (of) => of.cost_usd ?? 0,
-          unpriced === 0 ? '' : `no price for ${format.count(unpriced)}`,
-        ),
-      },
-      {
-        name: 'First byte, median',
-        value: format.duration(totals.first_byte_ms?.p50),
-        note: compared(
-          (of) => of.first_byte_ms?.p50 ?? 0,
-          `95 %: ${format.duration(totals.first_byte_ms?.p95)}`,
-        ),
-      },
-    ]}
-  />`;
+      label="Totals"
+      figures=${[
+        { name: 'Requests', value: format.short(requests), note: compared((of) => of.requests) },
+        {
+          name: 'Errors',
+          value: format.short(errors),
+          note: compared((of) => of.errors, `${format.share(errors, requests)} of requests`),
+        },
+        {
+          name: 'Input tokens',
+          value: format.short(totals.input_tokens),
+          note: compared(
+            (of) => of.input_tokens,
+            `${format.share(totals.cache_read_tokens, totals.input_tokens)} from caches`,
+          ),
+        },
+        {
+          name: 'Output tokens',
+          value: format.short(totals.output_tokens),
+          note: compared(
+            (of) => of.output_tokens,
+            unknown === 0 ? '' : `unknown for ${format.count(unknown)}`,
+          ),
+        },
+        {
+          name: 'Cost',
+          value: atLeast(totals, format.cost(totals.cost_usd)),
+          note: compared(
+            (of) => of.cost_usd ?? 0,
+            unpriced === 0 ? '' : `no price for ${format.count(unpriced)}`,
+          ),
+        },
+        {
+          name: 'First byte, median',
+          value: format.duration(totals.first_byte_ms?.p50),
+          note: compared(
+            (of) => of.first_byte_ms?.p50 ?? 0,
+            `95% within ${format.duration(totals.first_byte_ms?.p95)}`,
+          ),
+        },
+      ]}
+    />
+    ${before.requests > 0 && html`<p class="quiet-text">▲ more and ▼ less than in the time before, as long as this</p>`}`;
 }
 
 /** How much more or less than in the time before. */
@@ -192,11 +212,13 @@ function Compared({ now, before }: { now: number; before: number }): VNode {
 
 /** Names in their order. */
 function Names({ groups }: { groups: readonly Group[] }): VNode {
-  const by = (title: string, value: (totals: SummaryTotals) => number): VNode =>
-    html`<${Ranks}
+  const by = (title: string, value: (totals: SummaryTotals) => number): VNode => {
+    const short = format.shorts(groups.map(({ totals }) => value(totals)));
+    return html`<${Ranks}
       title=${title}
-      ranks=${groups.map(({ totals, ...group }) => ({ ...group, value: value(totals), text: format.short(value(totals)) }))}
+      ranks=${groups.map(({ totals, ...group }) => ({ ...group, value: value(totals), text: short(value(totals)) }))}
     />`;
+  };
   return html`<div class="charts">
     ${by('Requests', ({ requests }) => requests)}
     ${by('Tokens', (totals) => totals.input_tokens + totals.output_tokens)}
@@ -260,7 +282,7 @@ function Charts({ groups, summary }: ChartsProps): VNode {
         kind="line"
         format=${format.duration}
         lines=${[
-          line('95 %', 3, (totals) => totals.first_byte_ms?.p95 ?? null),
+          line('95% within', 3, (totals) => totals.first_byte_ms?.p95 ?? null),
           line('median', 1, (totals) => totals.first_byte_ms?.p50 ?? null),
         ]}
       />
@@ -313,18 +335,16 @@ function Numbers({ groups, by, query }: { groups: readonly Group[]; by: string; 
     {
       title: GROUPINGS.find(({ value }) => value === by)?.title ?? '',
       cell: ({ name, detail, href }) => {
-        const text = isTime
-          ? html`<span class="nowrap">${name}</span>`
-          : html`<${Name}
-                of=${name}
-              />${detail !== undefined && html`${' '}<small class="minor">${detail}</small>`}`;
-        return href === undefined ? text : html`<a href=${href}>${text}</a>`;
+        const text = isTime ? html`<span class="nowrap">${name}</span>` : html`<${Name} of=${name} />`;
+        const link = href === undefined ? text : html`<a href=${href}>${text}</a>`;
+        if (detail === undefined) return link;
+        return html`<span class="rank-name">${link}<small title=${detail}>${detail}</small></span>`;
       },
       isHead: true,
       isName: !isTime,
     },
     number('Requests', ({ requests }) => format.count(requests)),
-    number('Errors', ({ errors }) => format.count(errors)),
+    number('Errors', ({ errors }) => format.count(errors), 'isLesser'),
     number('Input', (totals) => format.count(freshInput(totals)), 'isLesser'),
     number('Cache read', (totals) => format.count(totals.cache_read_tokens), 'isMinor'),
     number('Cache write', (totals) => format.count(totals.cache_write_tokens), 'isMinor'),
@@ -344,8 +364,11 @@ function Numbers({ groups, by, query }: { groups: readonly Group[]; by: string; 
           >
             Copy as CSV
           <//>
-          <a class="button" href=${addressOf('/usage', { ...query, format: 'csv' })} download="usage.csv"
-            >CSV by account</a
+          <a
+            class="button quiet"
+            href=${addressOf('/usage', { ...query, format: 'csv' })}
+            download="usage.csv"
+            >Download CSV by account</a
           >
         </span>
       </div>

@@ -28,8 +28,8 @@ export function ConversationView({ id }: { id: string }): VNode {
     found.reload();
   };
   return html`
+    <p class="back"><a href=${hrefOf('conversations')}>Conversations</a></p>
     <h1 tabindex="-1">Conversation ${shortId(id)}</h1>
-    <p><a href=${hrefOf('conversations')}>All conversations</a></p>
     <p role="status" class="said">${said}</p>
     <${Await} of=${found}>${(one: OneConversation) => html`<${Whole} of=${one} done=${done} />`}<//>
   `;
@@ -66,7 +66,7 @@ function Whole({ of, done }: { of: OneConversation; done: (text: string) => void
     </section>
     <${Parts}
       title="Models"
-      rows=${of.models.map(({ provider, model, ...sums }) => ({ name: `${provider ?? '–'}/${model ?? '–'}`, ...sums }))}
+      rows=${of.models.map(({ provider, model, ...sums }) => ({ name: provider === null ? 'no target answered' : `${provider}/${model ?? ''}`, ...sums }))}
     />
     <${Parts}
       title="Kinds of work"
@@ -227,61 +227,72 @@ function branchesOf(agents: readonly Agent[]): Branch[] {
 }
 
 function Agents({ of }: { of: readonly Agent[] }): VNode {
-  return html`<${Table}
-    caption="Agents of the conversation"
-    columns=${AGENTS}
-    rows=${branchesOf(of)}
-    keyOf=${({ agent }: Branch) => agent.id ?? ''}
-  />`;
+  return html`<div class="sums">
+    <${Table}
+      caption="Agents of the conversation"
+      columns=${[AGENT, ...sumsOf(of, ({ agent }: Branch) => agent)]}
+      rows=${branchesOf(of)}
+      keyOf=${({ agent }: Branch) => agent.id ?? ''}
+    />
+  </div>`;
 }
 
 const agentName = ({ id, type }: Agent): string => (id === null ? 'main' : (type ?? 'sub-agent'));
 
-const AGENTS: readonly Column<Branch>[] = [
-  {
-    title: 'Agent',
-    cell: ({ agent, depth }) =>
-      html`<span class="depth-${depth}"
-        >${depth > 0 && html`<span aria-hidden="true">└ </span>`}${agentName(agent)}${
-          depth > 0 && html`<span class="hidden">, at depth ${depth}</span>`
-        }${agent.id !== null && html` <code class="id">${agent.id.slice(0, 8)}</code>`}</span
-      >`,
-    isHead: true,
-  },
-  { title: 'Requests', cell: ({ agent }) => format.count(agent.requests), isNumber: true },
-  { title: 'Input', cell: ({ agent }) => format.short(agent.input_tokens), isNumber: true, isLesser: true },
-  { title: 'Output', cell: ({ agent }) => format.short(agent.output_tokens), isNumber: true, isLesser: true },
-  { title: 'Cost', cell: ({ agent }) => format.cost(agent.cost_usd), isNumber: true },
-];
+const AGENT: Column<Branch> = {
+  title: 'Agent',
+  cell: ({ agent, depth }) =>
+    html`<span class="depth-${depth}"
+      >${depth > 0 && html`<span aria-hidden="true">└ </span>`}${agentName(agent)}${
+        depth > 0 && html`<span class="hidden">, at depth ${depth}</span>`
+      }${agent.id !== null && html` <code class="id">${agent.id.slice(0, 8)}</code>`}</span
+    >`,
+  isHead: true,
+};
 
-interface Part {
+interface Part extends Sums {
   name: string;
   at?: string;
+}
+
+interface Sums {
   requests: number;
   input_tokens: number;
   output_tokens: number;
   cost_usd: number | null;
 }
 
-const PARTS: readonly Column<Part>[] = [
-  { title: 'Name', cell: ({ name }) => name, isHead: true, isName: true },
-  { title: 'Requests', cell: (part) => format.count(part.requests), isNumber: true },
-  { title: 'Input', cell: (part) => format.short(part.input_tokens), isNumber: true, isLesser: true },
-  { title: 'Output', cell: (part) => format.short(part.output_tokens), isNumber: true, isLesser: true },
-  { title: 'Cost', cell: (part) => format.cost(part.cost_usd), isNumber: true },
-];
+/** Each column in one precision. */
+function sumsOf<Row>(all: readonly Sums[], of: (row: Row) => Sums): readonly Column<Row>[] {
+  const input = format.shorts(all.map((sums) => sums.input_tokens));
+  const output = format.shorts(all.map((sums) => sums.output_tokens));
+  const cost = format.costs(
+    all.map((sums) => sums.cost_usd),
+    true,
+  );
+  return [
+    { title: 'Requests', cell: (row) => format.count(of(row).requests), isNumber: true },
+    { title: 'Input', cell: (row) => input(of(row).input_tokens), isNumber: true, isLesser: true },
+    { title: 'Output', cell: (row) => output(of(row).output_tokens), isNumber: true, isLesser: true },
+    { title: 'Cost', cell: (row) => cost(of(row).cost_usd), isNumber: true },
+  ];
+}
+
+const NAME: Column<Part> = { title: 'Name', cell: ({ name }) => name, isHead: true, isName: true };
 
 /** Nothing where there is one part alone: it is the whole. */
 function Parts({ title, rows }: { title: string; rows: readonly Part[] }): VNode {
   if (rows.length < 2) return html``;
   return section(
     title,
-    html`<${Table}
-      caption=${title}
-      columns=${PARTS}
-      rows=${rows}
-      keyOf=${({ name, at }: Part, index: number) => `${name} ${at ?? ''} ${index}`}
-    />`,
+    html`<div class="sums">
+      <${Table}
+        caption=${title}
+        columns=${[NAME, ...sumsOf(rows, (row: Part) => row)]}
+        rows=${rows}
+        keyOf=${({ name, at }: Part, index: number) => `${name} ${at ?? ''} ${index}`}
+      />
+    </div>`,
   );
 }
 

@@ -61,9 +61,10 @@ function List({ place, change }: ViewProps): VNode {
           : html`
               <${Table}
                 caption="Conversations, the latest first"
-                columns=${COLUMNS}
+                columns=${columnsFor(data)}
                 rows=${data}
                 keyOf=${({ id }: Conversation) => id}
+                asCards
               />
               <nav class="pages" aria-label="Pages">
                 ${cursor !== undefined && html`<a href=${hrefOf('conversations', { ...place.query, cursor: undefined })}>Latest</a>`}
@@ -74,6 +75,38 @@ function List({ place, change }: ViewProps): VNode {
     <//>
   `;
 }
+
+function columnsFor(rows: readonly Conversation[]): readonly Column<Conversation>[] {
+  const cost = format.costs(
+    rows.map((row) => row.cost_usd),
+    true,
+  );
+  const lost = format.costs(
+    rows.map((row) => row.misses_cost_usd),
+    true,
+  );
+  const input = format.shorts(rows.map((row) => row.input_tokens));
+  const output = format.shorts(rows.map((row) => row.output_tokens));
+  return [
+    ...COLUMNS,
+    { title: 'Input', cell: (row) => input(row.input_tokens), isNumber: true, isMinor: true },
+    { title: 'Output', cell: (row) => output(row.output_tokens), isNumber: true, isMinor: true },
+    { title: 'Cost', cell: (row) => cost(row.cost_usd), isNumber: true },
+    {
+      title: 'Cache misses',
+      cell: ({ misses, misses_cost_usd: known }) =>
+        misses === 0 ? '0' : `${format.count(misses)}${known === null ? '' : ` (${lost(known)})`}`,
+      isNumber: true,
+      isLesser: true,
+    },
+    ...(rows.some(({ stopped }) => stopped !== null) ? [STATE] : []),
+  ];
+}
+
+const STATE: Column<Conversation> = {
+  title: 'State',
+  cell: ({ stopped }) => stopped !== null && html`<${State} tone="bad">${STOPS[stopped]}<//>`,
+};
 
 const COLUMNS: readonly Column<Conversation>[] = [
   {
@@ -90,20 +123,6 @@ const COLUMNS: readonly Column<Conversation>[] = [
   },
   { title: 'Label', cell: ({ label }) => label ?? '', isName: true, isMinor: true },
   { title: 'Program', cell: ({ client }) => client ?? html`<${Unknown} />`, isName: true, isMinor: true },
-  { title: 'Requests', cell: ({ requests }) => format.count(requests), isNumber: true, isLesser: true },
+  { title: 'Requests', cell: ({ requests }) => format.count(requests), isNumber: true, isMinor: true },
   { title: 'Sub-agents', cell: ({ subagents }) => format.count(subagents), isNumber: true, isExtra: true },
-  { title: 'Input', cell: (row) => format.short(row.input_tokens), isNumber: true, isMinor: true },
-  { title: 'Output', cell: (row) => format.short(row.output_tokens), isNumber: true, isMinor: true },
-  { title: 'Cost', cell: (row) => format.cost(row.cost_usd), isNumber: true },
-  {
-    title: 'Cache misses',
-    cell: ({ misses, misses_cost_usd: cost }) =>
-      misses === 0 ? '0' : `${format.count(misses)}${cost === null ? '' : ` (${format.cost(cost)})`}`,
-    isNumber: true,
-    isLesser: true,
-  },
-  {
-    title: 'State',
-    cell: ({ stopped }) => stopped !== null && html`<${State} tone="bad">${STOPS[stopped]}<//>`,
-  },
 ];

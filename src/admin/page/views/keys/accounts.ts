@@ -4,6 +4,7 @@ import { get, type Account, type Key, type Page, type Tier } from '../../api.ts'
 import * as format from '../../format.ts';
 import { html } from '../../html.ts';
 import { changeShown } from '../../parts/change.ts';
+import { amountText, PER } from '../../parts/limit.ts';
 import { Await, Empty, Failure, useLoaded } from '../../parts/load.ts';
 import { Menu } from '../../parts/menu.ts';
 import { Table, type Column } from '../../parts/table.ts';
@@ -26,10 +27,8 @@ interface AccountsProps {
 export const tierTitle = ({ tier, limits }: Tier): string =>
   `${tier}: ${limits.length === 0 ? 'no limit' : limits.map(limitTitle).join(', ')}`;
 
-function limitTitle({ kind, per, limit }: Tier['limits'][number]): string {
-  const unit = { requests: '', tokens: ' tokens', cost: ' USD' }[kind];
-  return `${format.count(limit)}${unit} ${per === 'hour' ? 'an' : 'a'} ${per}`;
-}
+const limitTitle = ({ kind, per, limit }: Tier['limits'][number]): string =>
+  `${amountText(kind, limit)} ${PER[per]}`;
 
 export function Accounts({ accounts, isFiltered, tiers, turn, changed, open }: AccountsProps): VNode {
   const [error, setError] = useState<Error>();

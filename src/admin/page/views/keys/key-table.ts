@@ -25,7 +25,11 @@ const COLUMNS: readonly Column<Key>[] = [
   { title: 'Key', cell: ({ prefix }) => html`<code class="nowrap">${prefix}…</code>`, isHead: true },
   { title: 'Name', cell: ({ name }) => name ?? html`<${Unknown} word="no name" />`, isName: true },
   { title: 'Account', cell: ({ account }) => account, isName: true },
-  { title: 'May use', cell: ({ permissions }) => permissionsText(permissions), isMinor: true },
+  {
+    title: 'May use',
+    cell: ({ permissions }) => html`<span class="nowrap">${permissionsText(permissions)}</span>`,
+    isMinor: true,
+  },
   { title: 'Models', cell: ({ models }) => modelsText(models), isMinor: true, isName: true },
   {
     title: 'Last used',

@@ -211,7 +211,7 @@ function WaitingSignIns(): VNode {
   );
   const count = waiting.value?.data.length ?? 0;
   if (count === 0) return html``;
-  return html`<p>
+  return html`<p class="waiting">
     ${`${format.count(count)} ${count === 1 ? 'client waits' : 'clients wait'} to sign in: `}
     <a href=${hrefOf('sign-ins')}>approve or deny</a>
   </p>`;

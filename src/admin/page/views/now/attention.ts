@@ -87,7 +87,7 @@ function targetMatters(avoided: readonly Avoided[]): Matter[] {
       text: html`<a href=${hrefOf('models')}><${Name} of=${target} /></a> is avoided ${when}: ${WHY[state]}.`,
     };
   });
-  return withRest(shown, avoided.length, 'targets are avoided', 'models');
+  return withRest(shown, avoided.length, ['target is avoided', 'targets are avoided'], 'models');
 }
 
 function accountMatters(limits: readonly AccountLimits[]): Matter[] {
@@ -107,7 +107,12 @@ function accountMatters(limits: readonly AccountLimits[]): Matter[] {
         >.`,
     };
   });
-  return withRest(shown, near.length, 'accounts are at 80 % of a limit or above', 'limits');
+  return withRest(
+    shown,
+    near.length,
+    ['account is at 80 % of a limit or above', 'accounts are at 80 % of a limit or above'],
+    'limits',
+  );
 }
 
 function providerMatters({ left_out: leftOut }: Attention): Matter[] {
@@ -115,12 +120,17 @@ function providerMatters({ left_out: leftOut }: Attention): Matter[] {
     tone: 'warn',
     text: html`The provider <a href=${hrefOf('models')}>${provider}</a> is not used: ${why}.`,
   }));
-  return withRest(shown, leftOut.length, 'providers are not used', 'models');
+  return withRest(shown, leftOut.length, ['provider is not used', 'providers are not used'], 'models');
 }
 
-function withRest(shown: Matter[], all: number, what: string, view: string): Matter[] {
+function withRest(
+  shown: Matter[],
+  all: number,
+  [one, many]: readonly [string, string],
+  view: string,
+): Matter[] {
   const more = all - shown.length;
   if (more <= 0) return shown;
-  const text = html`<a href=${hrefOf(view)}>${format.count(more)} more</a> ${what}.`;
+  const text = html`<a href=${hrefOf(view)}>${format.count(more)} more</a> ${more === 1 ? one : many}.`;
   return [...shown, { tone: 'warn', text }];
 }

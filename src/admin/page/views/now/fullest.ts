@@ -2,7 +2,7 @@
 import type { AccountLimits } from '../../api.ts';
 import * as format from '../../format.ts';
 import { html } from '../../html.ts';
-import { amountText, PER, Share } from '../../parts/limit.ts';
+import { amountAlone, amountText, PER, Share } from '../../parts/limit.ts';
 import { Empty } from '../../parts/load.ts';
 import { Table, type Column } from '../../parts/table.ts';
 import { Name } from '../../parts/text.ts';
@@ -49,7 +49,7 @@ const COLUMNS: readonly Column<AccountLimits>[] = [
             html`<li>
               <${Share} limit=${limit} />
               <span
-                >${`${amountText(limit.kind, limit.spent)} of ${amountText(limit.kind, limit.limit + limit.granted)} ${PER[limit.per]}`}</span
+                >${`${amountAlone(limit.kind, limit.spent)} of ${amountText(limit.kind, limit.limit + limit.granted)} ${PER[limit.per]}`}</span
               >
               <span class="quiet-text"
                 >begins anew${' '}

@@ -105,13 +105,19 @@ const UNDER_WAY: readonly Column<LiveRequest>[] = [
     isHead: true,
   },
   { title: 'Account', cell: ({ account }) => account, isName: true },
-  { title: 'Target', cell: ({ target }) => target ?? html`<${Unknown} word="none yet" />`, isMinor: true },
+  {
+    title: 'Target',
+    cell: ({ target }) => target ?? html`<${Unknown} word="none yet" />`,
+    isName: true,
+    isMinor: true,
+  },
   {
     title: 'State',
     isLesser: true,
     cell: ({ state, attempts }) =>
-      html`<${State} tone=${state === 'answering' ? 'good' : 'plain'}>${state}<//
-        >${attempts > 1 ? ` attempt ${attempts}` : ''}`,
+      html`<${State} tone=${state === 'answering' ? 'good' : 'plain'}
+        >${state}${attempts > 1 ? `, attempt ${attempts}` : ''}<//
+      >`,
   },
   {
     title: 'Conversation',
@@ -123,7 +129,7 @@ const UNDER_WAY: readonly Column<LiveRequest>[] = [
           >`,
     isMinor: true,
   },
-  { title: 'Age', cell: (request) => format.duration(request.age_ms), isNumber: true },
+  { title: 'Age', cell: (request) => format.age(request.age_ms), isNumber: true },
   {
     title: 'Tokens',
     cell: (request) => format.count(request.output_tokens),
@@ -183,7 +189,6 @@ const TARGETS: readonly Column<TargetNow>[] = [
     isMinor: true,
   },
   { title: 'In flight', cell: (target) => format.count(target.in_flight), isNumber: true },
-  { title: 'First byte', cell: (target) => format.duration(target.first_byte_ms), isNumber: true },
 ];
 
 /** Targets that the live events name are as new as those. */
@@ -212,6 +217,11 @@ function Health(): VNode {
               (target) => target.state !== 'healthy' || target.in_flight > 0 || target.first_byte_ms !== null,
             )
             .sort((a, b) => RANK[a.state] - RANK[b.state]);
+          const firstByte = format.durations(shown.map((target) => target.first_byte_ms));
+          const columns: Column<TargetNow>[] = [
+            ...TARGETS,
+            { title: 'First byte', cell: (target) => firstByte(target.first_byte_ms), isNumber: true },
+          ];
           const ill = shown.filter(({ state }) => state !== 'healthy').length;
           return html`
             <p>
@@ -226,7 +236,7 @@ function Health(): VNode {
               shown.length > 0 &&
               html`<${Table}
                 caption="Health of targets"
-                columns=${TARGETS}
+                columns=${columns}
                 rows=${shown}
                 keyOf=${({ provider, model }: Target) => `${provider}/${model}`}
               />`
@@ -254,19 +264,24 @@ const ENDED: readonly Column<RequestJson>[] = [
     cell: ({ status, error }) =>
       html`<${State} tone=${error === null ? 'good' : 'bad'}>${error ?? status}<//>`,
   },
-  { title: 'Took', cell: (request) => format.duration(request.duration_ms), isNumber: true },
 ];
 
 function Ended(): VNode {
   const ended = useLive((state) => state.ended);
   if (ended.length === 0) return html``;
+  const rows = ended.slice(0, 10);
+  const took = format.durations(rows.map((row) => row.duration_ms));
+  const columns: Column<RequestJson>[] = [
+    ...ENDED,
+    { title: 'Took', cell: (row) => took(row.duration_ms), isNumber: true },
+  ];
   return html`
     <section>
       <h2>Ended just now</h2>
       <${Table}
         caption="Requests that ended just now"
-        columns=${ENDED}
-        rows=${ended.slice(0, 10)}
+        columns=${columns}
+        rows=${rows}
         keyOf=${(row: RequestJson, index: number) => row.id ?? String(index)}
       />
       <p class="below"><a href=${hrefOf('requests')}>All requests</a></p>

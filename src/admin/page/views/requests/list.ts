@@ -55,10 +55,11 @@ function List({ place, change }: ViewProps): VNode {
               ? html`<p>No request of those looked at so far fits this filter.</p>`
               : html`<${Table}
                   caption="Requests, the newest first"
-                  columns=${columnsFor(place.query)}
+                  columns=${columnsFor(place.query, rows)}
                   rows=${rows}
                   keyOf=${(row: RequestJson, index: number) => row.id ?? String(index)}
                   rowClass=${(row: RequestJson) => (row.error === null ? undefined : `fault ${toneOf(row)}`)}
+                  asCards
                 />`
           }
           <nav class="pages" aria-label="Pages">
@@ -163,7 +164,7 @@ function Newer({ isFirst, isFiltered, fresh: { count, missed }, show }: NewerPro
 }
 
 /** A request keeps the filters, so that the way back leads to the same list. */
-function columnsFor(query: Query): readonly Column<RequestJson>[] {
+function columnsFor(query: Query, rows: readonly RequestJson[]): readonly Column<RequestJson>[] {
   const first: Column<RequestJson> = {
     title: 'Ended',
     cell: ({ at, id }) =>
@@ -172,7 +173,19 @@ function columnsFor(query: Query): readonly Column<RequestJson>[] {
         : html`<a href=${hrefOf('requests', query, id)}><${Time} at=${at} whole /></a>`,
     isHead: true,
   };
-  return [first, ...COLUMNS];
+  const cost = format.costs(
+    rows.map((row) => row.cost_usd),
+    true,
+  );
+  const firstByte = format.durations(rows.map((row) => row.first_byte_ms));
+  const took = format.durations(rows.map((row) => row.duration_ms));
+  return [
+    first,
+    ...COLUMNS,
+    { title: 'Cost', cell: (row) => cost(row.cost_usd), isNumber: true, isMinor: true },
+    { title: 'First byte', cell: (row) => firstByte(row.first_byte_ms), isNumber: true, isMinor: true },
+    { title: 'Took', cell: (row) => took(row.duration_ms), isNumber: true },
+  ];
 }
 
 const COLUMNS: readonly Column<RequestJson>[] = [
@@ -197,13 +210,5 @@ const COLUMNS: readonly Column<RequestJson>[] = [
   },
   { title: 'Outcome', cell: (request) => html`<${Outcome} of=${request} />` },
   { title: 'Input', cell: (request) => format.count(request.input_tokens), isNumber: true, isMinor: true },
-  { title: 'Output', cell: (request) => format.count(request.output_tokens), isNumber: true, isLesser: true },
-  { title: 'Cost', cell: (request) => format.cost(request.cost_usd), isNumber: true, isMinor: true },
-  {
-    title: 'First byte',
-    cell: (request) => format.duration(request.first_byte_ms),
-    isNumber: true,
-    isMinor: true,
-  },
-  { title: 'Took', cell: (request) => format.duration(request.duration_ms), isNumber: true },
+  { title: 'Output', cell: (request) => format.count(request.output_tokens), isNumber: true, isMinor: true },
 ];

@@ -84,8 +84,7 @@ function Detail({ request }: { request: Shown }): VNode {
         isAdmitted &&
         html`<section>
           <h2>Tokens</h2>
-          <${Known} facts=${tokens(request)} />
-          ${!isUnderWay(request) && html`<${Cache} request=${request} />`}
+          <${Known} facts=${[...tokens(request), ...(isUnderWay(request) ? [] : cacheFacts(request))]} />
         </section>`
       }
     </div>
@@ -139,7 +138,7 @@ function TimeLine({ request }: { request: Shown }): VNode | null {
           ></span>`,
       )}
     </div>
-    <ol class="steps">
+    <ol class="time-steps">
       ${steps.map(
         (step) =>
           html`<li>
@@ -239,9 +238,8 @@ function tokens(request: Shown): Fact[] {
 }
 
 /** The part of the input that a cache had, or why it had to be read anew. */
-function Cache({ request: { cache } }: { request: RequestJson }): VNode {
-  const { share, miss } = cache;
-  const facts: Fact[] = [
+function cacheFacts({ cache: { share, miss } }: RequestJson): Fact[] {
+  return [
     ...(share === null
       ? []
       : [
@@ -265,7 +263,6 @@ function Cache({ request: { cache } }: { request: RequestJson }): VNode {
           },
         ]),
   ];
-  return facts.length === 0 ? html`` : html`<div class="below"><${Facts} facts=${facts} /></div>`;
 }
 
 type Attempt = NonNullable<RequestJson['detail']['attempts']>[number];
@@ -294,15 +291,18 @@ function Result({ of: { error, status }, request }: { of: Attempt; request: Show
 function Attempts({ request }: { request: Shown }): VNode {
   const attempts = attemptsOf(request);
   const longest = Math.max(1, ...attempts.map(({ ms }) => ms));
+  const took = format.durations(attempts.map(({ ms }) => ms));
   const columns: Column<Attempt>[] = [
-    { title: 'Target', cell: ({ target }) => target, isHead: true },
+    { title: 'Target', cell: ({ target }) => target, isHead: true, isName: true },
     { title: 'Protocol', cell: ({ protocol }) => protocol, isMinor: true },
     { title: 'Result', cell: (attempt) => html`<${Result} of=${attempt} request=${request} />` },
     { title: 'Message', cell: ({ message }) => message ?? '' },
     {
       title: 'Took',
       cell: ({ ms }) =>
-        html`<span class="share"><${Bar} part=${ms} whole=${longest} />${format.duration(ms)}</span>`,
+        html`<span class="share"
+          ><${Bar} part=${ms} whole=${longest} /><span class="percent">${took(ms)}</span></span
+        >`,
       isNumber: true,
     },
   ];
@@ -318,6 +318,7 @@ function Attempts({ request }: { request: Shown }): VNode {
               caption="Attempts, in their order"
               columns=${columns}
               rows=${attempts}
+              asCards
               keyOf=${(_: Attempt, index: number) => String(index)}
             />`
       }

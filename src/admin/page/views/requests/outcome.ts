@@ -10,11 +10,12 @@ type Ended = Pick<RequestJson, 'error' | 'status' | 'refused' | 'detail'>;
 
 const BLAMED = { client: 'the client', provider: 'the provider', gateway: 'the gateway', limit: 'a limit' };
 
-/** `the provider, 502`, `the client, refused with 403, 30 times` */
+/** `the client, refused with 403, 30 times`; `502` where the words name who it was. */
 function whose({ error, status, refused, detail: { times = 1 } }: Ended): string {
   const blamed = error === null ? undefined : blamedFor(error, refused);
+  const words = error === null ? '' : errorWords(error);
   return [
-    ...(blamed === undefined ? [] : [BLAMED[blamed]]),
+    ...(blamed === undefined || words.includes(BLAMED[blamed]) ? [] : [BLAMED[blamed]]),
     refused ? `refused with ${status}` : status === 200 ? 'within a stream' : String(status),
     ...(times > 1 ? [`${format.count(times)} times in a minute`] : []),
   ].join(', ');
