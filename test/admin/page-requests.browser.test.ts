@@ -152,7 +152,7 @@ describe.skipIf(chrome === undefined)('requests in the page', { timeout: 120_000
     expect(await tableRow('failed over').locator('.state').count()).toBe(0);
     await tableRow('failed over').getByText('answered').waitFor();
     const refused = page.getByRole('row', { name: /a limit is used up/ });
-    await refused.getByText('a limit, refused with 429, 4 times in a minute').waitFor();
+    await refused.getByText('refused with 429, 4 times in a minute').waitFor();
   });
 
   it('filters on the server by everything, keeps it on the way to a request and back, and shows it in the address', async () => {
