@@ -18,7 +18,7 @@ import { buildFirst } from './outbound/build-request.ts';
 import { askTargets, type ProviderAnswer } from './outbound/fallback.ts';
 import { beginSpans } from './outbound/trace-context.ts';
 import type { Key } from '../store/store.ts';
-import { estimatedInput, respond } from './reply/respond.ts';
+import { estimatedInput, forgetRequest, respond } from './reply/respond.ts';
 import { keepAliveInSilence } from './reply/silence.ts';
 import { recallThinking } from './thinking-memory.ts';
 import { type Admitted, finishTrace, startTrace, type Outcome, type Trace } from './trace.ts';
@@ -196,6 +196,7 @@ async function answer(
     const pending = deps.current.config.explainMisses
       ? deps.cacheMisses.read(inbound, given.request, trace)
       : undefined;
+    forgetRequest(options);
     trace.outcome = await answered;
     if (pending !== undefined) trace.cacheMiss = deps.cacheMisses.judge(pending, trace);
     exchange.answered = trace.outcome.error === null;

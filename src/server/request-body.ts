@@ -89,22 +89,25 @@ function gather(
   return new Promise((resolve, reject) => {
     let chunks: Buffer[] = [];
     let length = 0;
-    let settled = false;
-    function settle(): void {
-      settled = true;
+    // The listeners stay as long as the request, and would keep a promise's value as long.
+    let waiting: { resolve: typeof resolve; reject: typeof reject } | undefined = { resolve, reject };
+    function settle(): typeof waiting {
+      const settled = waiting;
+      waiting = undefined;
       chunks = [];
       cancellation.unsubscribe(onCancel);
+      return settled;
     }
     /** Discards the rest of the body, so that the client can read the answer, and ignores its errors. */
     function fail(error: Error): void {
-      if (settled) return;
-      settle();
+      const settled = settle();
+      if (settled === undefined) return;
       if (source !== request) {
         request.unpipe();
         source.destroy();
       }
       request.resume();
-      reject(error);
+      settled.reject(error);
     }
     function onCancel(): void {
       fail(cancellation.reason ?? new Error('cancelled'));
@@ -112,17 +115,16 @@ function gather(
     if (cancellation.reason !== undefined) return onCancel();
     cancellation.subscribe(onCancel);
     source.on('data', (chunk: Buffer) => {
-      if (settled) return;
+      if (waiting === undefined) return;
       length += chunk.length;
       if (length > limit) fail(tooLarge(limit));
       else chunks.push(chunk);
     });
     source.on('end', () => {
-      if (settled) return;
+      if (waiting === undefined) return;
       const [only] = chunks;
       const body = chunks.length === 1 && only !== undefined ? only : Buffer.concat(chunks, length);
-      settle();
-      resolve(body);
+      settle()?.resolve(body);
     });
     source.on('error', () => {
       const message = 'the body could not be decoded as its content-encoding says';

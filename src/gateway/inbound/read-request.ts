@@ -17,7 +17,7 @@ import {
   type TokenCount,
 } from '../../protocols/interface/endpoint.ts';
 import type { ClientProtocol } from '../../protocols/interface/protocol.ts';
-import { outputLimit } from '../../protocols/shared/hints.ts';
+import { estimateText, outputLimit } from '../../protocols/shared/hints.ts';
 import { plural } from '../../plural.ts';
 
 /** An endpoint whose requests have a body. */
@@ -51,7 +51,7 @@ export class Inbound {
   readonly protocol: ClientProtocol;
   readonly endpoint: BodyEndpoint;
   readonly values: PathValues;
-  readonly bytes: Buffer;
+  #bytes: Buffer;
   readonly members: Members;
   readonly model: string;
   readonly stream: boolean;
@@ -84,11 +84,16 @@ export class Inbound {
     this.kept = kept;
     this.readyAnswer = readyAnswer;
     this.#outputLimit = limit;
-    this.bytes = body.bytes;
+    this.#bytes = body.bytes;
     this.members = body.members;
     this.#body = body;
     this.usageAsked = protocol.client.hints.asksForUsage(body.value);
     this.storing = endpoint.does === 'generate' && (protocol.client.stored?.isWanted(body.value) ?? false);
+  }
+
+  /** None after `forget`. */
+  get bytes(): Buffer {
+    return this.#bytes;
   }
 
   get value(): JsonObject {
@@ -143,7 +148,16 @@ export class Inbound {
     this.#body = undefined;
     this.#request = undefined;
   }
+
+  /** Frees the bytes, too: nothing reads the body again. An estimate that was not made is of their number from now on. */
+  forget(): void {
+    this.release();
+    this.#tokens ??= estimateText(this.#bytes.length);
+    this.#bytes = NO_BYTES;
+  }
 }
+
+const NO_BYTES = Buffer.alloc(0);
 
 /** What stays of a canonical request when the body is released. */
 function askedIn(request: GenerationRequest): ReplyOptions {

@@ -32,6 +32,16 @@ function isKept({ inbound, exchange }: RespondOptions): boolean {
   return inbound.storing || exchange.memory !== undefined;
 }
 
+/**
+ * Frees the client's request when its stream has begun: no other target will be asked, and a long conversation would stay in memory as long
+ * as its answer takes. It stays where it is read again later.
+ */
+export function forgetRequest(options: RespondOptions): void {
+  const { inbound, references, opened, answer } = options;
+  const isReadAgain = isKept(options) || opened !== undefined || answer.request.steps !== undefined;
+  if (answer.reply.kind === 'stream' && references === undefined && !isReadAgain) inbound.forget();
+}
+
 /** Throws GatewayError if a whole reply proves to be no answer; nothing was written then. */
 export function respond(
   options: RespondOptions,

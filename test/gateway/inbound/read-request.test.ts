@@ -56,6 +56,13 @@ describe('a request that was released', () => {
     expect(released.usageAsked).toBe(true);
   });
 
+  it('gives the same estimate when its bytes are freed, if it was made before', () => {
+    const counted = readRequest(ownArrival(protocols.messages), bytesOf({ ...BODY, functions: undefined }));
+    const estimate = counted.estimate();
+    counted.forget();
+    expect([counted.estimate(), counted.bytes.length]).toEqual([estimate, 0]);
+  });
+
   it('keeps neither what was parsed nor what was decoded', async () => {
     setFlagsFromString('--expose-gc');
     const collect = runInNewContext('gc') as () => void;
