@@ -160,7 +160,6 @@ function Frame({ account, onLeave }: { account: string | null; onLeave: () => vo
 function Views({ views, view, title }: { views: readonly View[]; view: string; title: string }): VNode {
   const [isOpen, setOpen] = useState(false);
   const nav = useRef<HTMLElement>(null);
-  useEffect(() => setOpen(false), [view]);
   useEffect(() => {
     if (!isOpen) return undefined;
     const onClick = ({ target }: Event): void => {
@@ -191,6 +190,7 @@ function Views({ views, view, title }: { views: readonly View[]; view: string; t
             <a
               href=${item.view === view ? hrefOf(view) : hrefOfView(item.view)}
               aria-current=${item.view === view ? 'page' : undefined}
+              onClick=${() => setOpen(false)}
               >${item.title}</a
             >
           </li>`,

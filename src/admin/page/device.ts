@@ -3,6 +3,7 @@ import { render, type VNode } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import { openSession, whenSessionIsOver } from './api.ts';
 import { html } from './html.ts';
+import { keepFocus } from './parts/focus.ts';
 import { Code } from './parts/text.ts';
 import { applyTheme } from './parts/theme.ts';
 import { SignIns } from './views/sign-ins.ts';
@@ -36,7 +37,7 @@ function Device(): VNode {
 
 function ForOthers(): VNode {
   return html`<main class="alone">
-    <h1>Sign in a client</h1>
+    <h1 tabindex="-1">Sign in a client</h1>
     <p>The owner of the gateway approves this. On the machine of the gateway, as the user who started it:</p>
     <${Code} label="Command" text=${`gateway approve ${CODE ?? 'CODE'} --account NAME`} isOneLine />
     <p>Or in a browser: open the link of this command, then come back to this page.</p>
@@ -48,5 +49,6 @@ function ForOthers(): VNode {
 }
 
 applyTheme();
+keepFocus();
 const root = document.querySelector('#page');
 if (root !== null) render(html`<${Device} />`, root);

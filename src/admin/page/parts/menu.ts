@@ -60,9 +60,11 @@ function Items({ items, label, from, close }: ItemsProps): VNode {
     };
     element.addEventListener('toggle', onToggle);
     addEventListener('scroll', follow, true);
+    addEventListener('resize', follow);
     return () => {
       element.removeEventListener('toggle', onToggle);
       removeEventListener('scroll', follow, true);
+      removeEventListener('resize', follow);
     };
   }, []);
 
@@ -103,11 +105,11 @@ function Items({ items, label, from, close }: ItemsProps): VNode {
 
 const MARGIN = 8;
 
-/** Below the button, or above it where there is no room; never beyond the edge of the window. */
+/** Below the button, or above it where there is no room; never beyond an edge of the window, also where the button is. */
 function place(menu: HTMLElement, { left, right, top, bottom }: DOMRect): void {
   const { width, height } = menu.getBoundingClientRect();
   const x = left + width + MARGIN > innerWidth ? right - width : left;
   const y = bottom + height + MARGIN > innerHeight ? top - height : bottom;
-  menu.style.left = `${Math.max(MARGIN, x)}px`;
-  menu.style.top = `${Math.max(MARGIN, y)}px`;
+  menu.style.left = `${Math.max(MARGIN, Math.min(x, innerWidth - width - MARGIN))}px`;
+  menu.style.top = `${Math.max(MARGIN, Math.min(y, innerHeight - height - MARGIN))}px`;
 }

@@ -14,7 +14,7 @@ interface SignInProps {
 export function SignIn({ error, onOpen }: SignInProps): VNode {
   return html`
     <main class="alone">
-      <h1>Open the dashboard</h1>
+      <h1 tabindex="-1">Open the dashboard</h1>
       ${error !== undefined && html`<${Failure} error=${error} />`}
       <p>Run this on the machine of the gateway, as the user who started it:</p>
       <${Code} label="Command" text="gateway dashboard" isOneLine />

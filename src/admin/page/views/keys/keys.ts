@@ -1,5 +1,5 @@
 // Accounts and keys: found by the server, the valid and the newest first. Nothing is revoked or removed without a question.
-import { useEffect, useState } from 'preact/hooks';
+import { useState } from 'preact/hooks';
 import { get, type Account, type Key, type Page, type Tier, type WaitingSignIn } from '../../api.ts';
 import * as format from '../../format.ts';
 import { html } from '../../html.ts';
@@ -43,7 +43,6 @@ export function KeysView({ place, change }: ViewProps): VNode {
   const [note, setNote] = useState<Note>({ text: '' });
   /** Counts changes: what is unfolded is read again. */
   const [turn, setTurn] = useState(0);
-  useFocusAfter([accounts.value, keys.value], note);
   const changed = (done: Note): void => {
     setNote(done);
     setTurn((before) => before + 1);
@@ -146,14 +145,6 @@ function KeysSection({ query, keys, open }: KeysSectionProps): VNode {
       `}
     <//>
   </section>`;
-}
-
-/** The control that had the focus may be gone with its row. */
-function useFocusAfter(inputs: readonly unknown[], { text }: Note): void {
-  useEffect(() => {
-    if (text !== '' && document.activeElement === document.body)
-      document.querySelector<HTMLElement>('h1')?.focus();
-  }, inputs);
 }
 
 function NoteLine({ note: { text, undo } }: { note: Note }): VNode {
