@@ -6,7 +6,7 @@ import type { FramingName } from '../../protocols/interface/protocol.ts';
 import { FrameTooLarge, type Frame, type Run, type Splitter } from '../../protocols/sse/splitter.ts';
 import { type ProviderFailure, FailureError } from '../../errors.ts';
 import { framings, type Framing } from '../../providers/framings.ts';
-import type { ReplyBody } from '../../providers/reply-body.ts';
+import type { BodyReader, ReplyBody } from '../../providers/reply-body.ts';
 import { createCollector } from '../../canonical/collect.ts';
 import type { StreamEvent, Reply, Usage } from '../../canonical/reply.ts';
 import type { Ids } from '../../ids.ts';
@@ -50,79 +50,113 @@ export function openFrames(
   { maxReply, maxValues }: ReplyLimits,
   name: FramingName,
 ): FrameSource {
-  const framing = framings[name];
-  const splitter = framing.createSplitter({ maxFrame: maxReply });
-  let reader: FrameReader | undefined;
-  let ending: ((to: FrameReader) => void) | undefined;
-  let started = false;
-  const waiting: Frame[] = [];
+  return new Frames(body, framings[name], maxReply, maxValues);
+}
 
-  function close(tell: (to: FrameReader) => void): void {
-    if (reader === undefined) ending = tell;
-    else tell(reader);
+/** A class, as all that stays as long as a stream is: it takes the least memory. */
+class Frames implements FrameSource, BodyReader {
+  readonly #body: ReplyBody;
+  readonly #framing: Framing;
+  readonly #splitter: Splitter;
+  readonly #maxValues: number;
+  #reader: FrameReader | undefined;
+  #ending: ((to: FrameReader) => void) | undefined;
+  #started = false;
+  /** Frames that no reader has got. */
+  #waiting: Frame[] = [];
+
+  constructor(body: ReplyBody, framing: Framing, maxFrame: number, maxValues: number) {
+    this.#body = body;
+    this.#framing = framing;
+    this.#splitter = framing.createSplitter({ maxFrame });
+    this.#maxValues = maxValues;
   }
 
-  function give(frames: Frame[]): void {
-    if (reader === undefined) append(waiting, frames);
-    else reader.frames(frames);
+  // -- the reader's side --
+
+  read(next: FrameReader): void {
+    this.#reader = next;
+    if (!this.#started) {
+      this.#started = true;
+      this.#body.start(this);
+      return;
+    }
+    if (this.#waiting.length > 0) next.frames(this.#waiting.splice(0));
+    if (this.#ending !== undefined) this.#ending(next);
+    else this.#body.resume();
   }
 
-  function chunk(bytes: Buffer): void {
-    const run = reader?.run === undefined ? undefined : splitter.run(bytes);
-    if (run === undefined) pass(() => splitter.push(bytes));
+  hold(): void {
+    this.#reader = undefined;
+    this.#body.pause();
+  }
+
+  pause(): void {
+    this.#body.pause();
+  }
+
+  resume(): void {
+    this.#body.resume();
+  }
+
+  abort(): void {
+    this.#body.abort();
+  }
+
+  release(): void {
+    this.#body.release();
+  }
+
+  // -- the body's side --
+
+  chunk(bytes: Buffer): void {
+    const reader = this.#reader;
+    const run = reader?.run === undefined ? undefined : this.#splitter.run(bytes);
+    if (run === undefined) this.#pass(() => this.#splitter.push(bytes));
     else reader?.run?.(run);
   }
 
-  function pass(split: () => Frame[]): boolean {
+  end(clean: boolean): void {
+    let cut = false;
+    const rest = (): Frame[] => {
+      const { frames, isCut } = lastFrame(this.#splitter, this.#framing, this.#maxValues);
+      cut = isCut;
+      return frames;
+    };
+    if (this.#pass(rest)) this.#close((to) => to.end(clean && !cut));
+  }
+
+  fail(failure: ProviderFailure): void {
+    this.#close((to) => to.fail(failure));
+  }
+
+  /** To the reader, or to the next one. */
+  #close(tell: (to: FrameReader) => void): void {
+    const reader = this.#reader;
+    if (reader === undefined) this.#ending = tell;
+    else tell(reader);
+  }
+
+  #give(frames: Frame[]): void {
+    if (this.#reader === undefined) append(this.#waiting, frames);
+    else this.#reader.frames(frames);
+  }
+
+  #pass(split: () => Frame[]): boolean {
     let failure: ProviderFailure | undefined;
     try {
       const frames = split();
-      failure = firstUnparsable(frames, maxValues);
-      if (failure === undefined && frames.length > 0) give(frames);
+      failure = firstUnparsable(frames, this.#maxValues);
+      if (failure === undefined && frames.length > 0) this.#give(frames);
     } catch (error) {
       if (!(error instanceof FrameTooLarge)) throw error;
       failure = faulty('too_large', error.message);
     }
     if (failure === undefined) return true;
-    const found = failure;
-    body.abort();
-    close((to) => to.fail(found));
+    this.#body.abort();
+    this.fail(failure);
     return false;
   }
-
-  return {
-    read(next) {
-      reader = next;
-      if (!started) {
-        started = true;
-        body.start({
-          chunk,
-          end: (clean) => {
-            let cut = false;
-            const rest = (): Frame[] => {
-              const { frames, isCut } = lastFrame(splitter, framing, maxValues);
-              cut = isCut;
-              return frames;
-            };
-            if (pass(rest)) close((to) => to.end(clean && !cut));
-          },
-          fail: (failure) => close((to) => to.fail(failure)),
-        });
-        return;
-      }
-      if (waiting.length > 0) next.frames(waiting.splice(0));
-      if (ending !== undefined) ending(next);
-      else body.resume();
-    },
-    hold() {
-      reader = undefined;
-      body.pause();
-    },
-    pause: () => body.pause(),
-    resume: () => body.resume(),
-    abort: () => body.abort(),
-    release: () => body.release(),
-  };
 }
 
 /** A last frame without its end, if it holds anything; `isCut`: it is not whole. */

@@ -77,6 +77,8 @@ export function coolDown(times: number): number {
 
 /** Times are of the clock that never jumps; `…Turn` are places in the order of what happened, since much happens in one millisecond. */
 interface Vitals {
+  /** The target's. */
+  key: string;
   inFlight: number;
   /** The contacts without a first byte. */
   waiting: number;
@@ -106,12 +108,13 @@ export function createHealth(
   const records = new Map<string, Vitals>();
   let turn = 0;
   const time: Time = { now: () => clock.monotonic(), turn: () => ++turn };
+  const changed = (record: Vitals): void => onChange(record.key, sharedOf(record, time.now()));
 
   function recordOf(key: string): Vitals {
     let record = records.get(key);
     if (record === undefined) {
       if (records.size >= MOST_TARGETS) evict(records, clock.monotonic());
-      record = fresh();
+      record = fresh(key);
       records.set(key, record);
     }
     return record;
@@ -135,7 +138,7 @@ export function createHealth(
     begin(key, lone = false) {
       const record = recordOf(key);
       if (record.open && record.probe !== undefined && !lone) return undefined;
-      return contact(record, time, () => onChange(key, sharedOf(record, time.now())));
+      return new Contact(record, time, changed);
     },
     adopt(key, shared) {
       adopt(recordOf(key), shared, time);
@@ -149,58 +152,68 @@ export function createHealth(
   };
 }
 
-function contact(record: Vitals, time: Time, changed: () => void): HealthTicket {
-  const began = time.turn();
-  const self = {};
-  let judged = false;
-  let ended = false;
-  record.inFlight++;
-  record.waiting++;
-  if (record.open) record.probe ??= self;
+/** A class, as all that is made for each request is: it costs least. */
+class Contact implements HealthTicket {
+  readonly #record: Vitals;
+  readonly #time: Time;
+  readonly #changed: (record: Vitals) => void;
+  readonly #began: number;
+  #judged = false;
+  #ended = false;
+
+  constructor(record: Vitals, time: Time, changed: (record: Vitals) => void) {
+    this.#record = record;
+    this.#time = time;
+    this.#changed = changed;
+    this.#began = time.turn();
+    record.inFlight++;
+    record.waiting++;
+    if (record.open) record.probe ??= this;
+  }
+
+  succeeded(firstByteMs: number): void {
+    if (!this.#judge()) return;
+    const record = this.#record;
+    record.firstByteMs =
+      record.firstByteMs === undefined
+        ? firstByteMs
+        : record.firstByteMs + NEWEST * (firstByteMs - record.firstByteMs);
+    record.measuredAt = this.#time.now();
+    if (record.failures === 0 && !record.open && record.cooled === 0) return;
+    // A contact from before a failure proves nothing about the time after it.
+    if (this.#began > record.openedTurn) close(record);
+    if (this.#began > record.cooledTurn) warm(record);
+    this.#changed(record);
+  }
+
+  failed(failure: ProviderFailure): void {
+    this.ended();
+    if (!this.#judge()) return;
+    const effect = FAILURES[failure.kind].health;
+    if (effect === 'cools') cool(this.#record, this.#began, this.#time, failure.retryAfterMs);
+    else if (effect === 'counts') count(this.#record, this.#began, this.#time);
+    if (effect !== 'neither') this.#changed(this.#record);
+  }
+
+  abandoned(): void {
+    this.#judge();
+    this.ended();
+  }
+
+  ended(): void {
+    if (this.#ended) return;
+    this.#ended = true;
+    this.#record.inFlight--;
+  }
 
   /** False where a statement was made before. */
-  function judge(): boolean {
-    if (judged) return false;
-    judged = true;
-    record.waiting--;
-    if (record.probe === self) record.probe = undefined;
+  #judge(): boolean {
+    if (this.#judged) return false;
+    this.#judged = true;
+    this.#record.waiting--;
+    if (this.#record.probe === this) this.#record.probe = undefined;
     return true;
   }
-
-  function end(): void {
-    if (ended) return;
-    ended = true;
-    record.inFlight--;
-  }
-
-  return {
-    succeeded(firstByteMs) {
-      if (!judge()) return;
-      record.firstByteMs =
-        record.firstByteMs === undefined
-          ? firstByteMs
-          : record.firstByteMs + NEWEST * (firstByteMs - record.firstByteMs);
-      record.measuredAt = time.now();
-      if (record.failures === 0 && !record.open && record.cooled === 0) return;
-      // A contact from before a failure proves nothing about the time after it.
-      if (began > record.openedTurn) close(record);
-      if (began > record.cooledTurn) warm(record);
-      changed();
-    },
-    failed(failure) {
-      end();
-      if (!judge()) return;
-      const effect = FAILURES[failure.kind].health;
-      if (effect === 'cools') cool(record, began, time, failure.retryAfterMs);
-      else if (effect === 'counts') count(record, began, time);
-      if (effect !== 'neither') changed();
-    },
-    abandoned() {
-      judge();
-      end();
-    },
-    ended: end,
-  };
 }
 
 function close(record: Vitals): void {
@@ -283,8 +296,9 @@ function stateOf(record: Vitals | undefined, now: number): TargetState {
   };
 }
 
-function fresh(): Vitals {
+function fresh(key: string): Vitals {
   return {
+    key,
     inFlight: 0,
     waiting: 0,
     failures: 0,
@@ -301,7 +315,7 @@ function fresh(): Vitals {
   };
 }
 
-const UNKNOWN: TargetState = stateOf(fresh(), 0);
+const UNKNOWN: TargetState = stateOf(fresh(''), 0);
 
 /** Removes the oldest record that is idle and healthy, else the oldest. */
 function evict(records: Map<string, Vitals>, now: number): void {
