@@ -137,6 +137,81 @@ it('is refused by every method that a path does not have, and by every path that
     expect((await member.call(path)).status).toBe(path === '/me/../accounts' ? 403 : 404);
 });
 
+it('reaches nothing of another account by a parameter, a cursor or a header', async () => {
+  const { running, ada, bob, token } = await pair();
+  const member = await openMember(running, ada.key);
+  const secrets = ['bob', bob.keyId, bob.requestId, bob.key.slice(0, 12)];
+  const described = (await describedBy(running, token)).filter(({ audience }) => audience !== 'owner');
+  const paths = described.filter(({ method, path }) => method === 'GET' && !path.includes('{'));
+  const owners = ['/requests?limit=1', '/limits?limit=1', '/accounts?limit=1', '/models?limit=1'];
+  const cursors = await Promise.all(
+    owners.map(async (path) => String((await call(running, path, { token })).json['next'])),
+  );
+  expect(cursors.filter((cursor) => cursor !== 'null').length).toBeGreaterThan(2);
+  const queries = [
+    ...['account=bob', 'account=', 'account=ada&account=bob', 'account[]=bob', 'ACCOUNT=bob', 'q=bob'],
+    ...[`key=${bob.keyId}`, `conversation=${bob.requestId}`, 'by=account', 'by=key', 'model=sim%2Fecho'],
+    ...['format=csv', 'format=csv&by=account', 'format=csv&account=bob', 'since=0', 'until=2999-01-01'],
+    ...['order=fullest', 'errors=false&provider=sim', `request=${bob.requestId}`, 'state=all', 'limit=1000'],
+    ...cursors.map((cursor) => `cursor=${cursor}`),
+  ];
+  const headers = {
+    'last-event-id': bob.requestId,
+    'if-none-match': '*',
+    'x-http-method-override': 'DELETE',
+    'x-account': 'bob',
+    range: 'bytes=0-10',
+    accept: 'text/csv',
+  };
+  const seen = new Set<number>();
+  for (const { path } of paths) {
+    const asked = [...queries.map((query) => ({ query, headers: {} })), { query: '', headers }];
+    const answers = await Promise.all(
+      asked.map(({ query, headers }) => member.call(`${path}?${query}`, { headers })),
+    );
+    for (const [at, answer] of answers.entries()) {
+      const query = asked[at]?.query;
+      expect([path, query, [200, 304, 400, 404, 429].includes(answer.status)]).toEqual([path, query, true]);
+      // A refusal names what was asked for.
+      expectSilence(answer, answer.status === 200 ? secrets : secrets.slice(1));
+      expect(JSON.stringify([...answer.headers])).not.toMatch(/bob|\/admin\/api\/v1\/accounts/);
+      seen.add(answer.status);
+    }
+  }
+  expect([...seen]).toEqual(expect.arrayContaining([200, 400]));
+  // A name of somebody and one of nobody, an id of somebody and one of nobody: no difference.
+  for (const [theirs, nobodys] of [
+    [`/me/requests/${bob.requestId}`, `/me/requests/${bob.requestId.slice(0, -4)}0000`],
+    [`/me/requests?key=${bob.keyId}`, '/me/requests?key=key_000000000000'],
+    ['/me/requests?account=bob', '/me/requests?account=eve'],
+    ['/accounts/bob', '/accounts/eve'],
+    [`/keys/${bob.keyId}`, '/keys/key_000000000000'],
+    [`/requests/${bob.requestId}`, '/requests/req_nothing'],
+    ['/search?q=bob', '/search?q=eve'],
+    ['/events?account=bob', '/events'],
+  ] as const) {
+    const [found, none] = [await member.call(theirs), await member.call(nobodys)];
+    expect([theirs, found.status, plain(found)]).toEqual([theirs, none.status, plain(none)]);
+    expect(headerNames(found)).toEqual(headerNames(none));
+  }
+});
+
+/** Without what differs for each request. */
+const plain = ({ text }: Answer): string => text.replace(/req_\w+/g, 'req');
+const headerNames = ({ headers }: Answer): string[] => [...headers.keys()].sort();
+
+it('is not let in by the address of the owner, nor does it learn who made one', async () => {
+  const { running, ada } = await pair();
+  const member = await openMember(running, ada.key);
+  const address = new URL(await running.adminLink('open_url'));
+  const wrong = await member.call(`/admin/open/${'x'.repeat(22)}`);
+  expect([wrong.status, wrong.headers.get('location')]).toEqual([303, '/admin/#link=used']);
+  expect((await member.call('/admin/link', { method: 'POST', body: {} })).status).not.toBe(200);
+  // It is still the owner's.
+  const { headers } = await call(running, address.pathname);
+  expect(headers.get('location')).toMatch(/#link=sk-gwl-/);
+});
+
 it('reads its own limits, usage, requests and models', async () => {
   const { running, ada, bob } = await pair();
   const member = await openMember(running, ada.key);

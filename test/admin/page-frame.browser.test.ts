@@ -83,7 +83,7 @@ describe.skipIf(chrome === undefined)('the frame of the page', { timeout: 120_00
       },
     );
 
-    it('is not used up by HEAD, nor by a page of another site', async () => {
+    it('is not used up by HEAD, by a page of another site, or by a browser that fetches ahead', async () => {
       const address = await gateway.adminLink('open_url');
       expect((await fetch(address, { method: 'HEAD', redirect: 'manual' })).status).toBe(405);
       const foreign = {
@@ -92,6 +92,10 @@ describe.skipIf(chrome === undefined)('the frame of the page', { timeout: 120_00
         'sec-fetch-dest': 'image',
       };
       expect((await fetch(address, { redirect: 'manual', headers: foreign })).status).toBe(403);
+      for (const purpose of ['prefetch', 'prefetch;prerender']) {
+        const ahead = { 'sec-purpose': purpose, 'sec-fetch-site': 'none', 'sec-fetch-mode': 'navigate' };
+        expect((await fetch(address, { redirect: 'manual', headers: ahead })).status).toBe(503);
+      }
       expect((await fetch(address, { redirect: 'manual' })).status).toBe(303);
     });
   });

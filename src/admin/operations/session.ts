@@ -91,6 +91,9 @@ export const sessionOperations: readonly Operation[] = [
     reply: z.string(),
     status: 303,
     async run({ params }, { sessions }, { exchange }) {
+      // Nobody may ever look at what a browser fetches ahead; it asks again when somebody does.
+      if (/prefetch/.test(String(exchange.headers['sec-purpose'] ?? '')))
+        throw new Problem(503, 'not_ahead', 'this address is for one use, and not fetched ahead');
       const code = await sessions.takeTicket(params.ticket);
       // Who is another user has read the ticket in the arguments of the browser; now it is used up.
       const isForeign = code !== undefined && (await isOtherUser(exchange));
