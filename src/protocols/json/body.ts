@@ -84,7 +84,7 @@ export class JsonNode implements Range {
     return this.#body.parse(this);
   }
 
-  /** The last member of that name, which is ASCII, as JSON.parse has it; undefined also for what is no object. */
+  /** The last member of that name, which is of letters of ASCII, digits and `_`, as JSON.parse has it; undefined also for what is no object. */
   get(name: string): JsonNode | undefined {
     const found = this.#find(name);
     return found === -1 ? undefined : new JsonNode(this.#body, found);
@@ -122,6 +122,7 @@ export class JsonNode implements Range {
 }
 
 const LETTER_N = 0x6e;
+const LETTER_U = 0x75;
 const LONGEST_ESCAPE = 6;
 
 /** An object in bytes. */
@@ -167,7 +168,7 @@ export class JsonBody {
 
   isNamed(row: number, name: string): boolean {
     const quote = this.rows[row + NAME] ?? -1;
-    return isNamed(this.bytes, quote, name) || (this.#escapedNames && nameAt(this.bytes, quote) === name);
+    return isNamed(this.bytes, quote, name) || (this.#escapedNames && isSpelled(this.bytes, quote, name));
   }
 
   /** The texts of all members `type`, wherever they stand: what is not among them need not be looked for. */
@@ -205,7 +206,8 @@ export class JsonBody {
   /** As JSON.parse gives it; of a large body, each member is parsed when it is read. */
   get value(): JsonObject {
     if (this.#value !== undefined) return this.#value;
-    const isSimple = this.bytes.length < LARGE || this.members.list.length > MANY;
+    const { list } = this.members;
+    const isSimple = this.bytes.length < LARGE || list.length > MANY || list.some(isLongNamed);
     return isSimple ? this.whole() : (this.#value = this.#lazy());
   }
 
@@ -284,6 +286,11 @@ const LARGE = 8192;
 /** Members that no protocol has so many of. */
 const MANY = 100;
 
+/** No protocol has such a name, and none is kept beyond its body (`unread`). */
+function isLongNamed({ name }: Member): boolean {
+  return name.length > 64;
+}
+
 const OWN: PropertyDescriptor = { configurable: true, enumerable: true, writable: true };
 
 /** The body in `bytes`, which are UTF-8. undefined: they are no JSON, no object, or beyond the bounds. */
@@ -320,6 +327,27 @@ function membersOf(bytes: Buffer, rows: Int32Array, used: number): Members {
 
 function isNamed(bytes: Buffer, quote: number, name: string): boolean {
   return isAt(bytes, quote + 1, name) && bytes[quote + 1 + name.length] === QUOTE;
+}
+
+/** The same where it may be written with escapes of characters. What is longer is not decoded: it may be megabytes, asked for many names. */
+function isSpelled(bytes: Buffer, quote: number, name: string): boolean {
+  let from = quote + 1;
+  for (let at = 0; at < name.length; at++) {
+    const isEscape = bytes[from] === BACKSLASH && bytes[from + 1] === LETTER_U;
+    if ((isEscape ? hexAt(bytes, from + 2) : bytes[from]) !== name.charCodeAt(at)) return false;
+    from += isEscape ? LONGEST_ESCAPE : 1;
+  }
+  return bytes[from] === QUOTE;
+}
+
+/** Four digits, which were judged before. */
+function hexAt(bytes: Buffer, from: number): number {
+  let code = 0;
+  for (let at = from; at < from + 4; at++) {
+    const byte = bytes[at] ?? 0;
+    code = code * 16 + (byte <= 0x39 ? byte - 0x30 : (byte & 0xdf) - 0x37);
+  }
+  return code;
 }
 
 function isAt(bytes: Buffer, from: number, text: string): boolean {

@@ -1,6 +1,8 @@
 // Bodies are read by spans as JSON.parse reads them: the same verdict, the same words, the same values. READER_BODIES=200000 runs
 // as many bodies as a release should have seen.
 import { isDeepStrictEqual } from 'node:util';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { describe, expect, it } from 'vitest';
 import { isObject, type JsonValue } from '../../../src/canonical/json.ts';
 import { GatewayError } from '../../../src/errors.ts';
@@ -155,6 +157,42 @@ describe('what stands in a body, wherever it is', () => {
     ],
   ])('%s', (_, found, expected) => {
     expect(found).toEqual(expected);
+  });
+});
+
+describe('names that nobody but an attacker writes', () => {
+  it('are not kept in memory when their body is gone', () => {
+    setFlagsFromString('--expose-gc');
+    const collect = runInNewContext('gc') as () => void;
+    const heap = (): number => {
+      collect();
+      collect();
+      return process.memoryUsage().heapUsed;
+    };
+    const before = heap();
+    for (let at = 0; at < 60; at++) {
+      const body = bodyIn(Buffer.from(`{"${at}${'k'.repeat(1_000_000)}":${at},"model":"m"}`));
+      expect(body.value.model).toBe('m');
+      body.release();
+    }
+    expect(heap() - before).toBeLessThan(30_000_000);
+  });
+
+  it('are not decoded each time that another name is looked for', () => {
+    const bytes = Buffer.from(`{"${'\\u0061'.repeat(200_000)}":1,"m\\u006Fd\\u0065l":"m"}`);
+    const body = bodyIn(bytes);
+    const timeOf = (times: number, work: () => unknown): number => {
+      const from = performance.now();
+      for (let left = times; left > 0; left--) work();
+      return performance.now() - from;
+    };
+    const parsed = timeOf(20, () => JSON.parse(bytes.toString()));
+    expect(timeOf(200, () => body.member('model'))).toBeLessThan(parsed);
+    expect([body.member('model')?.text, body.member('mode'), body.member('models')]).toEqual([
+      'm',
+      undefined,
+      undefined,
+    ]);
   });
 });
 
