@@ -130,6 +130,13 @@ describe('a conversation', () => {
     expect(ask(sent('one', 'app')).conversation).not.toBe(ask(sent('one')).conversation);
   });
 
+  it('is told by as many characters of the system text as in earlier versions, whatever bytes they have', () => {
+    const system = `${'a'.repeat(500)}${'é'.repeat(1500)}${'漢😀'.repeat(300)}"`;
+    const body = bodyOf({ system, messages: [{ role: 'user', content: 'one' }] });
+    const beginning = `${JSON.stringify(system).slice(-2000)}\nuser one`;
+    expect(protocols.messages.client.hints.beginning(body)).toBe(beginning);
+  });
+
   it('is told by the whole of an image with which it begins', () => {
     const ask = setUp();
     const image = Buffer.alloc(1_000_000, 'iVBORw0KGgo');

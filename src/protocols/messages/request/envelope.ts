@@ -178,7 +178,12 @@ export const hints: Hints = {
   names: ({ metadata }) => sessionIn(metadata) ?? NO_NAMES,
   beginning(body) {
     const system = body.member('system');
-    const before = system?.bytes.subarray(-SYSTEM_END).toString() ?? '';
+    // A character has at most three bytes here: those of the others in pairs count for two.
+    const before =
+      system?.bytes
+        .subarray(-3 * SYSTEM_END)
+        .toString()
+        .slice(-SYSTEM_END) ?? '';
     return beginningOf(before, body.list('messages'));
   },
   steps,
