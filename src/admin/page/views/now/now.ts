@@ -158,6 +158,7 @@ function UnderWay(): VNode {
               caption="Requests in flight"
               columns=${UNDER_WAY}
               rows=${requests}
+              asCards
               keyOf=${({ id }: LiveRequest) => id}
             />`
       }
