@@ -78,6 +78,8 @@ export const cost = (value: Maybe): string =>
     if (size >= 1 || size === 0) return money.format(known);
     return (size >= 0.01 ? cents : partsOfCents).format(known);
   });
+/** Of a limit, whose column has limits of all sizes: always with cents. */
+export const dollars = (value: number): string => costs([1])(value);
 /** As cost, of a column: all with the digits that the greatest has. `isFine`: of small sums beside large ones. */
 export function costs(values: readonly Maybe[], isFine = false): (value: Maybe) => string {
   const most = Math.max(0, ...values.map((value) => Math.abs(value ?? 0)));

@@ -18,7 +18,7 @@ export function amountText(kind: Limit['kind'], amount: number): string {
 
 /** The same where the unit stands beside it: `60`, `2M`, `$5.00`. */
 export const amountAlone = (kind: Limit['kind'], amount: number): string =>
-  kind === 'cost' ? format.cost(amount) : format.short(amount);
+  kind === 'cost' ? format.dollars(amount) : format.short(amount);
 
 /** Of the limit and what grants add: 1 is used up. */
 export const shareOf = ({ spent, limit, granted }: Limit): number => spent / (limit + granted);

@@ -153,7 +153,7 @@ function columnsOf(act: (doing: Doing) => void): readonly Column<Row>[] {
       isNumber: true,
     },
     { title: 'Held', ...amount(({ held }) => held), isMinor: true },
-    { title: 'Left', ...amount(({ left }) => left) },
+    { title: 'Left', ...amount(({ left }) => left), isMinor: true },
     {
       title: 'Begins anew',
       cell: ({ limit }) => limit !== undefined && html`<${Time} at=${limit.resets_at} />`,

@@ -197,7 +197,7 @@ function Inside({ of: { model, route, targets }, reset }: { of: Row; reset: Rese
       asCards
     />
     <p class="quiet-text below">
-      Prices are US dollars for a million tokens.
+      Prices are US dollars for a million tokens.${' '}
       <a href=${hrefOf('try', { model: model.name })}>Try it</a>
     </p>
     ${

@@ -29,6 +29,9 @@ export function toneOf({ error, refused }: Ended): 'warn' | 'bad' {
 
 export function Outcome({ of }: { of: Ended }): VNode {
   if (of.error === null) return html`<span class="quiet-text">answered</span>`;
-  return html`<${State} tone=${toneOf(of)}>${errorWords(of.error)}<//>
-    <small class="whose">${whose(of)}</small>`;
+  const text = whose(of);
+  return html`<span class="ended"
+    ><${State} tone=${toneOf(of)}>${errorWords(of.error)}<//
+    ><small class="whose" title=${text}>${text}</small></span
+  >`;
 }
