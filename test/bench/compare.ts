@@ -15,7 +15,8 @@ export async function compare(
 ): Promise<Row | undefined> {
   const { load, plan, say } = bench;
   const { id, targets, gate, connections } = comparison;
-  const { pairs, warmRequests = plan.warmRequests, ...rounds } = plan[comparison.rounds ?? 'compared'];
+  const { warmRequests: requests, warmMs: forMs } = plan;
+  const { pairs, warmRequests = requests, warmMs = forMs, ...rounds } = plan[comparison.rounds ?? 'compared'];
   const row = createRow(id, UNIT, gate, targets);
   for (let process = 0; process < pairs; process += 1) {
     // The one that starts first is not always the same.
@@ -30,7 +31,7 @@ export async function compare(
       }));
       const verified = await verify(runners, load);
       for (const { route } of verified) {
-        await load.run({ do: 'closed', route, connections, forMs: plan.warmMs, requests: warmRequests });
+        await load.run({ do: 'closed', route, connections, forMs: warmMs, requests: warmRequests });
       }
       await takeTurns({
         ...{ runners: verified, connections, load, onTurn },
