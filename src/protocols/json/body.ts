@@ -84,7 +84,7 @@ export class JsonNode implements Range {
     return this.#body.parse(this);
   }
 
-  /** The last member of that name, which is of letters of ASCII, digits and `_`, as JSON.parse has it; undefined also for what is no object. */
+  /** The last member of that name, which is ASCII, as JSON.parse has it; undefined also for what is no object. */
   get(name: string): JsonNode | undefined {
     const found = this.#find(name);
     return found === -1 ? undefined : new JsonNode(this.#body, found);
@@ -329,16 +329,26 @@ function isNamed(bytes: Buffer, quote: number, name: string): boolean {
   return isAt(bytes, quote + 1, name) && bytes[quote + 1 + name.length] === QUOTE;
 }
 
-/** The same where it may be written with escapes of characters. What is longer is not decoded: it may be megabytes, asked for many names. */
+/** The same where it may be written with escapes. What is longer is not decoded: it may be megabytes, asked for many names. */
 function isSpelled(bytes: Buffer, quote: number, name: string): boolean {
   let from = quote + 1;
   for (let at = 0; at < name.length; at++) {
-    const isEscape = bytes[from] === BACKSLASH && bytes[from + 1] === LETTER_U;
-    if ((isEscape ? hexAt(bytes, from + 2) : bytes[from]) !== name.charCodeAt(at)) return false;
-    from += isEscape ? LONGEST_ESCAPE : 1;
+    if (bytes[from] !== BACKSLASH) {
+      if (bytes[from++] !== name.charCodeAt(at)) return false;
+      continue;
+    }
+    const letter = bytes[from + 1] ?? 0;
+    const code = letter === LETTER_U ? hexAt(bytes, from + 2) : ESCAPED.get(letter);
+    if (code !== name.charCodeAt(at)) return false;
+    from += letter === LETTER_U ? LONGEST_ESCAPE : 2;
   }
   return bytes[from] === QUOTE;
 }
+
+/** The codes of characters by the letters of their short escapes. */
+const ESCAPED: ReadonlyMap<number, number> = new Map(
+  [...'"\\/bfnrt'].map((letter, at) => [letter.charCodeAt(0), '"\\/\b\f\n\r\t'.charCodeAt(at)]),
+);
 
 /** Four digits, which were judged before. */
 function hexAt(bytes: Buffer, from: number): number {
