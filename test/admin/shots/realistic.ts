@@ -71,12 +71,12 @@ const LABELS = [
   null,
   null,
 ] as const;
-const ERRORS = ['provider_error', 'rate_limited', 'client_closed', 'timeout'] as const;
+const ERRORS = ['upstream', 'rate_limited', 'client_closed', 'unavailable'] as const;
 const STATUS: Readonly<Record<(typeof ERRORS)[number], number>> = {
-  provider_error: 502,
+  upstream: 502,
   rate_limited: 429,
   client_closed: 499,
-  timeout: 504,
+  unavailable: 503,
 };
 const MISSES = ['tools', 'system', 'pause'] as const;
 
@@ -167,7 +167,8 @@ function* usageRows(count: number, now: number): Generator<UsageRow> {
     // A wave a day, and slow growth.
     const share = Math.sqrt((number + 1) / count);
     const raw = now - 2000 - (1 - share) * 30 * DAY_MS;
-    const at = Math.min(now - 1000, Math.round(raw + Math.sin((raw / DAY_MS) * 2 * Math.PI) * 2 * HOUR_MS));
+    const wave = Math.sin(((raw - now) / DAY_MS) * 2 * Math.PI) * 2 * HOUR_MS;
+    const at = Math.min(now - 1000, Math.round(raw + wave));
     const place = Math.floor(random() * 12);
     const talk = (talks[place] ??= begin());
     talk.left -= 1;
