@@ -15,17 +15,23 @@ interface Axe {
   ): Promise<{ violations: { id: string; nodes: { html: string; failureSummary?: string }[] }[] }>;
 }
 
-/** axe finds nothing, and nothing scrolls sideways. */
-export async function expectAccessible(page: Page, what: string): Promise<void> {
+/** What axe finds. `rules`: these alone. */
+export async function axeFaults(page: Page, what: string, rules?: readonly string[]): Promise<string[]> {
   // The script comes through the browser's own door: the page's policy allows none from elsewhere.
-  await page.evaluate(axe);
-  const { violations } = await page.evaluate(async () =>
-    (globalThis as unknown as { axe: Axe }).axe.run({ resultTypes: ['violations'] }),
+  if ((await page.evaluate('typeof axe')) === 'undefined') await page.evaluate(axe);
+  const options = { resultTypes: ['violations'], ...(rules && { runOnly: rules }) };
+  const { violations } = await page.evaluate(
+    async (given) => (globalThis as unknown as { axe: Axe }).axe.run(given),
+    options,
   );
-  const found = violations.flatMap(({ id, nodes }) =>
+  return violations.flatMap(({ id, nodes }) =>
     nodes.map(({ html, failureSummary }) => `${what}: ${id}: ${html.slice(0, 150)} ${failureSummary ?? ''}`),
   );
-  expect(found).toEqual([]);
+}
+
+/** axe finds nothing, and nothing scrolls sideways. */
+export async function expectAccessible(page: Page, what: string): Promise<void> {
+  expect(await axeFaults(page, what)).toEqual([]);
   const excess = Number(await page.evaluate('document.documentElement.scrollWidth - innerWidth'));
   expect([what, Math.max(0, excess)]).toEqual([what, 0]);
 }

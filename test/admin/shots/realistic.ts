@@ -5,6 +5,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
+import type { Peers } from '../../../src/app/parts.ts';
 import { HOUR_MS } from '../../../src/clock.ts';
 import { createIds, createRequestIds } from '../../../src/ids.ts';
 import { openStore } from '../../../src/store/open.ts';
@@ -32,6 +33,8 @@ const PEOPLE: readonly (readonly [name: string, tier: string])[] = [
   ['o’brien, kate', 'pro'],
 ];
 const KEYS = 160;
+/** The id of the first of further accounts. */
+const FIRST_OTHER = 1000;
 
 const MODELS = [
   {
@@ -143,8 +146,8 @@ interface Talk {
   agent: number;
 }
 
-/** Rows of the last thirty days, more by day than by night, the newest last. */
-function* usageRows(count: number, now: number): Generator<UsageRow> {
+/** Rows of the last thirty days, more by day than by night, the newest last. Half of them are of the `others`, if there are some. */
+function* usageRows(count: number, now: number, others: number): Generator<UsageRow> {
   const random = randoms(42);
   const talks: (Talk | undefined)[] = [];
   const valid = Array.from({ length: KEYS }, (_, number) => keyOf(number, now)).filter(
@@ -154,7 +157,7 @@ function* usageRows(count: number, now: number): Generator<UsageRow> {
     const key = pick(valid, random() ** 2);
     return {
       id: `conv_${digits(random, 22)}`,
-      accountId: key.accountId,
+      accountId: others > 0 && random() < 0.5 ? FIRST_OTHER + Math.floor(random() * others) : key.accountId,
       keyId: key.id,
       of: pick(WEIGHTED, random()),
       client: pick(CLIENTS, random()),
@@ -250,7 +253,7 @@ const DETAIL = JSON.stringify({
   repaired: ['get_weather'],
 });
 
-async function* recordsOf(requests: number, now: number): AsyncGenerator<StoredRecord[]> {
+async function* recordsOf(requests: number, now: number, others: number): AsyncGenerator<StoredRecord[]> {
   yield PEOPLE.map(([name, tier], at) => ({
     type: 'account',
     id: at + 1,
@@ -281,7 +284,7 @@ async function* recordsOf(requests: number, now: number): AsyncGenerator<StoredR
       revokedAt: null,
     },
   ];
-  const rows = [...usageRows(requests, now)];
+  const rows = [...usageRows(requests, now, others)];
   yield spendingOf(rows);
   yield brakesOf(rows, now);
   yield admissionsOf(rows);
@@ -344,7 +347,7 @@ function admissionsOf(rows: readonly UsageRow[]): StoredRecord[] {
   return [...counts.values()];
 }
 
-/** Accounts to which nothing belongs, for measurements of long lists. */
+/** Accounts without keys, for measurements of long lists. */
 async function* moreAccounts(
   records: AsyncIterable<StoredRecord[]>,
   count: number,
@@ -356,7 +359,7 @@ async function* moreAccounts(
     if (isFirst && count > 0)
       yield Array.from({ length: count }, (_, at) => ({
         type: 'account' as const,
-        id: 1000 + at,
+        id: FIRST_OTHER + at,
         name: `student ${at + 1}`,
         tier: 'free',
         createdAt: now - at * 60_000,
@@ -366,17 +369,28 @@ async function* moreAccounts(
 }
 
 /** Its stop and its files are of the test. */
-export async function realisticGateway({ requests = 100_000, accounts = 0 } = {}): Promise<TestGateway> {
+export async function realisticGateway({
+  requests = 100_000,
+  accounts = 0,
+  peers,
+  config = {},
+}: {
+  requests?: number;
+  accounts?: number;
+  peers?: Peers;
+  config?: Record<string, unknown>;
+} = {}): Promise<TestGateway> {
   const folder = mkdtempSync(join(tmpdir(), 'gateway-realistic-'));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
   const database = join(folder, 'gateway.db');
   const store = await openStore(database);
   const now = Date.now();
   const audit = { actor: 'owner', address: 'local', action: 'import', detail: '{}' };
-  const records = moreAccounts(recordsOf(requests, now), accounts, now);
+  const records = moreAccounts(recordsOf(requests, now, accounts), accounts, now);
   await store.importRecords(records, () => Promise.resolve({ at: now, ...audit }));
   await store.close();
   return gateway({
+    ...(peers && { peers }),
     config: {
       admin: true,
       database,
@@ -398,6 +412,7 @@ export async function realisticGateway({ requests = 100_000, accounts = 0 } = {}
         enterprise: 100_000,
       },
       brakes: { conversation: 3, repeated_call: 5 },
+      ...config,
     },
   });
 }
