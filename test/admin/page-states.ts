@@ -20,11 +20,13 @@ export interface Scene {
 
 type State = (page: Page, scene: Scene) => Promise<void>;
 
-/** A gateway with something of everything, and the owner's page of it. */
-export async function openScene(page: Page): Promise<Scene> {
-  const gateway = await realisticGateway({ requests: 2000, config: { sign_in: 'on' } });
-  await askForCode(gateway);
-  keepAsking(gateway);
+/** A gateway with something of everything, and the owner's page of it. `running`: one that is asked already. */
+export async function openScene(page: Page, running?: TestGateway): Promise<Scene> {
+  const gateway = running ?? (await realisticGateway({ requests: 2000, config: { sign_in: 'on' } }));
+  if (running === undefined) {
+    await askForCode(gateway);
+    keepAsking(gateway);
+  }
   await page.goto(await gateway.adminLink());
   await arrive(page, 'now');
   const rows = await gateway.store.listRequests({ limit: 1000 });

@@ -121,7 +121,7 @@ function keyOf(number: number, now: number): Extract<StoredRecord, { type: 'key'
     id: `key_${String(number).padStart(4, '0')}`,
     hash: createHash('sha256').update(`realistic ${number}`).digest('hex'),
     accountId: 1 + (number % PEOPLE.length),
-    prefix: `sk-gw-${digits(random, 4)}`,
+    prefix: `sk-gw-${digits(random, 6)}`,
     label: names[number % names.length] ?? null,
     usageLabel: number % 7 === 0 ? 'checkout' : null,
     permissions: number % 3 === 0 ? ['chat'] : ['chat', 'messages'],
@@ -190,7 +190,7 @@ function rowOf(
   const fresh = Math.round(300 + random() ** 3 * 20_000);
   const cached = talk.left % 9 === 0 ? 0 : Math.round(fresh * random() * 6);
   const output = Math.round(40 + random() ** 2 * 1800);
-  const missed = isKnown && random() < 0.02;
+  const missed = isKnown && cached > 5000 && random() < 0.04;
   const firstByteMs = isKnown ? of.pace * (0.5 + random() ** 2 * 4) : null;
   if (random() < 0.1) talk.agent = (talk.agent + 1) % 4;
   return usageRow({
@@ -209,11 +209,11 @@ function rowOf(
     reasoning: null,
     costUsd: isKnown && of.price !== null ? ((fresh / 5 + output + cached / 50) * of.price) / 1e6 : null,
     firstByteMs,
-    durationMs: (firstByteMs ?? 4000) + output * 9,
+    durationMs: (firstByteMs ?? 4000) + output * 9 + (isKnown && number % 20 === 0 ? 745 : 0),
     error,
     requestId: createRequestIds(ids, () => at - 5000)(),
     attempts: random() < 0.05 ? 2 : 1,
-    detail: number % 20 === 0 ? DETAIL : null,
+    detail: isKnown && number % 20 === 0 ? detailOf(of, (firstByteMs ?? 4000) + output * 9) : null,
     conversation: id,
     agent: talk.agent === 0 ? null : `agent-${talk.agent}`,
     agentType:
@@ -230,28 +230,30 @@ function rowOf(
   });
 }
 
-const DETAIL = JSON.stringify({
-  attempts: [
-    {
-      target: 'openai/gpt-5.2',
-      protocol: 'chat',
-      status: 529,
-      error: 'overloaded',
-      message: 'The engine is overloaded. Try again later.',
-      ms: 740.2,
-    },
-    { target: 'anthropic/claude-sonnet-5', protocol: 'messages', ms: 3210.4 },
-  ],
-  passed_over: [
-    {
-      target: 'workstation/qwen3-coder-30b-a3b-instruct-q4_k_m',
-      why: 'its window of 8,192 tokens is too small',
-    },
-  ],
-  dropped: ['logit_bias', 'parallel_tool_calls'],
-  changed: ['reasoning_effort'],
-  repaired: ['get_weather'],
-});
+/** Another target failed before. */
+const detailOf = ({ provider, model }: (typeof MODELS)[number], ms: number): string =>
+  JSON.stringify({
+    attempts: [
+      {
+        target: 'hosting/glm-5.2',
+        protocol: 'chat',
+        status: 529,
+        error: 'overloaded',
+        message: 'The engine is overloaded. Try again later.',
+        ms: 740.2,
+      },
+      { target: `${provider}/${model}`, protocol: provider === 'anthropic' ? 'messages' : 'chat', ms },
+    ],
+    passed_over: [
+      {
+        target: 'workstation/qwen3-coder-30b-a3b-instruct-q4_k_m',
+        why: 'its window of 8,192 tokens is too small',
+      },
+    ],
+    dropped: ['logit_bias', 'parallel_tool_calls'],
+    changed: ['reasoning_effort'],
+    repaired: ['get_weather'],
+  });
 
 async function* recordsOf(requests: number, now: number, others: number): AsyncGenerator<StoredRecord[]> {
   yield PEOPLE.map(([name, tier], at) => ({

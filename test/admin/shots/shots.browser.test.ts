@@ -3,28 +3,28 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Page } from 'playwright-core';
-import { describe, expect, it, onTestFinished } from 'vitest';
-import type { TestGateway } from '../../helpers/gateway.ts';
-import { arrive, browserOfFile, chrome, HEADINGS } from '../page-support.ts';
+import { describe, expect, it } from 'vitest';
+import { gateway, type TestGateway } from '../../helpers/gateway.ts';
+import { leave, openScene, STATES } from '../page-states.ts';
+import { arrive, browserOfFile, chrome, go } from '../page-support.ts';
 import { realisticGateway } from './realistic.ts';
+import { addEvents, keepAsking, startWriter, teamConfig } from './team.ts';
 
 const folder = process.env['PAGE_SHOTS'];
 const list = (name: string): string[] | undefined => process.env[name]?.split(',');
 
-const WIDTHS = list('PAGE_WIDTHS')?.map(Number) ?? [360, 768, 1440, 2560];
+const WIDTHS = list('PAGE_WIDTHS')?.map(Number) ?? [320, 360, 768, 1440, 2560];
 const LOOKS = {
   light: { colorScheme: 'light', forcedColors: 'none' },
   dark: { colorScheme: 'dark', forcedColors: 'none' },
   forced: { colorScheme: 'dark', forcedColors: 'active' },
 } as const;
-/** Beside each view as it is at first. */
+/** Beside the states of `page-states.ts`: views of the data that is there. */
 const PLACES = [
   'usage?since=30d&by=day',
   'usage?since=7d&by=model',
-  'usage?since=7d&by=account',
   'usage?since=7d&by=key',
   'requests?since=7d&errors=true',
-  'requests/',
   'connect?tool=claude',
 ];
 
@@ -32,28 +32,60 @@ describe.skipIf(chrome === undefined || folder === undefined)('pictures', { time
   const { newContext } = browserOfFile();
 
   it('of every view', async () => {
-    const running = await realisticGateway();
-    startRequests(running);
-    const page = await (await newContext()).newPage();
-    await page.goto(await running.adminLink());
-    await arrive(page, 'now');
-    const [request] = (await running.store.listRequests({ limit: 200 })).filter(
-      ({ detail }) => detail !== null,
-    );
-    const views = list('PAGE_VIEWS');
-    const places = [...Object.keys(HEADINGS), ...PLACES].filter(
-      (place) => views?.includes(place.split(/[/?]/)[0] ?? '') ?? true,
-    );
     mkdirSync(folder ?? '', { recursive: true });
-    for (const place of places) {
-      const whole = place === 'requests/' ? `requests/${request?.requestId}` : place;
-      await page.evaluate(`location.hash = ${JSON.stringify(`#/${whole}`)}`);
-      await arrive(page, whole);
-      await shoot(page, place);
+    const running = await realisticGateway({
+      requests: Number(process.env['PAGE_REQUESTS'] ?? 100_000),
+      config: teamConfig(await startWriter()),
+    });
+    await addEvents(running);
+    await keepAsking(running);
+    const page = await (await newContext()).newPage();
+    const scene = await openScene(page, running);
+    const wanted = list('PAGE_VIEWS');
+    const missed: string[] = [];
+    const states = {
+      ...STATES,
+      ...Object.fromEntries(PLACES.map((place) => [place, (to: Page) => go(to, place)])),
+    };
+    for (const [name, reach] of Object.entries(states)) {
+      if (!(wanted?.includes(name) ?? true)) continue;
+      await page.setViewportSize({ width: 1440, height: 1000 });
+      try {
+        await reach(page, scene);
+        await shoot(page, name);
+        await leave(page);
+      } catch (error) {
+        missed.push(`${name}: ${String(error).slice(0, 300)}`);
+      }
     }
-    // What was written stands on the disk.
-    expect(places.length).toBeGreaterThan(0);
+    await takeOthers(running, page, wanted);
+    expect(missed).toEqual([]);
   });
+
+  /** Those that no owner of a busy gateway sees. */
+  async function takeOthers(running: TestGateway, owner: Page, wanted: string[] | undefined): Promise<void> {
+    if (!(wanted?.includes('others') ?? true)) return;
+    const page = await (await newContext()).newPage();
+    await page.goto(`${running.url}/admin/`);
+    await page.getByRole('heading', { name: 'With your own key' }).waitFor();
+    await shoot(page, 'sign-in page');
+    await page.getByLabel('Key', { exact: true }).fill(await running.newKey({ account: 'ada' }));
+    await page.keyboard.press('Enter');
+    await page.getByRole('heading', { level: 1, name: 'My account' }).waitFor();
+    await page.locator('.loading').first().waitFor({ state: 'detached' });
+    await shoot(page, 'member');
+    const empty = await gateway({ config: { admin: true, providers: { sim: {} } } });
+    await empty.store.removeAccount('test');
+    await owner.goto(await empty.adminLink());
+    await arrive(owner, 'now');
+    for (const view of ['now', 'usage', 'requests', 'conversations', 'keys', 'limits']) {
+      await go(owner, view);
+      await shoot(owner, `empty ${view}`);
+    }
+    await empty.stop();
+    await owner.getByRole('status').filter({ hasText: 'No connection' }).waitFor();
+    await shoot(owner, 'no connection');
+  }
 
   async function shoot(page: Page, place: string): Promise<void> {
     for (const [look, media] of Object.entries(LOOKS)) {
@@ -64,7 +96,7 @@ describe.skipIf(chrome === undefined || folder === undefined)('pictures', { time
         await page.evaluate(
           () => new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve))),
         );
-        const name = `${place === 'requests/' ? 'request' : place}-${width}-${look}`.replace(/\W+/g, '-');
+        const name = `${place}-${width}-${look}`.replace(/\W+/g, '-');
         // The first screens: a table of hundreds of rows shows no more.
         const height = await page.evaluate(() =>
           Math.min(document.documentElement.scrollHeight, 3 * innerHeight),
@@ -78,27 +110,3 @@ describe.skipIf(chrome === undefined || folder === undefined)('pictures', { time
     }
   }
 });
-
-/** Streams under way, and some that fail at the provider that is down. */
-function startRequests({ url, key }: TestGateway): void {
-  const stop = new AbortController();
-  const ask = (model: string): Promise<unknown> =>
-    fetch(`${url}/v1/chat/completions`, {
-      method: 'POST',
-      headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
-      body: JSON.stringify({
-        model,
-        stream: true,
-        messages: [{ role: 'user', content: 'Say something. '.repeat(40) }],
-      }),
-      signal: stop.signal,
-    })
-      .then((response) => response.text())
-      .catch(() => undefined);
-  for (let turn = 0; turn < 6; turn += 1) void ask('local');
-  const again = (): void => {
-    if (!stop.signal.aborted) void ask('sim/slow').then(again);
-  };
-  for (let turn = 0; turn < 5; turn += 1) again();
-  onTestFinished(() => stop.abort());
-}
