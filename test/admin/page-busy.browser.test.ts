@@ -27,18 +27,19 @@ const PLACES = [
 ];
 
 /** The page itself counts its frames. */
-const countFrames = (page: Page): Promise<void> =>
-  page.addInitScript(() => {
-    const counted = Object.assign(globalThis, { frames: 0 });
+const countFrames = async (page: Page): Promise<void> => {
+  await page.addInitScript(() => {
+    const counted = Object.assign(globalThis, { countedFrames: 0 });
     const count = (): void => {
-      counted.frames += 1;
+      counted.countedFrames += 1;
       requestAnimationFrame(count);
     };
     count();
   });
+};
 
 const framesOf = (page: Page): Promise<number> =>
-  page.evaluate(() => (globalThis as unknown as { frames: number }).frames);
+  page.evaluate(() => (globalThis as unknown as { countedFrames: number }).countedFrames);
 
 /** Milliseconds from the click on a link to the frame of the screen that has the heading of its view. */
 const clickTime = (page: Page, heading: string): Promise<number> =>

@@ -151,9 +151,10 @@ function columnsOf(act: (doing: Doing) => void): readonly Column<Row>[] {
           ? ''
           : `${limit.unpriced > 0 ? '≥ ' : ''}${amountAlone(limit.kind, limit.spent)}${limit.estimated > 0 ? ' ~' : ''}`,
       isNumber: true,
+      isMinor: true,
     },
     { title: 'Held', ...amount(({ held }) => held), isMinor: true },
-    { title: 'Left', ...amount(({ left }) => left), isMinor: true },
+    { title: 'Left', ...amount(({ left }) => left) },
     {
       title: 'Begins anew',
       cell: ({ limit }) => limit !== undefined && html`<${Time} at=${limit.resets_at} />`,

@@ -3,6 +3,7 @@ import { get, type Member, type Model, type Page } from '../api.ts';
 import * as format from '../format.ts';
 import { html } from '../html.ts';
 import { Await, Empty, useLoaded } from '../parts/load.ts';
+import { amountText, PER } from '../parts/limit.ts';
 import { Table, type Column } from '../parts/table.ts';
 import { Bar, Code, Facts, Time } from '../parts/text.ts';
 import type { VNode } from 'preact';
@@ -51,8 +52,7 @@ const amount = ({ kind }: Limit, value: number): string =>
 const COLUMNS: readonly Column<Limit>[] = [
   {
     title: 'Limit',
-    cell: (limit) =>
-      `${amount(limit, limit.limit + limit.granted)} ${limit.kind === 'cost' ? '' : `${limit.kind} `}a ${limit.per}`,
+    cell: (limit) => `${amountText(limit.kind, limit.limit + limit.granted)} ${PER[limit.per]}`,
     isHead: true,
   },
   {
@@ -87,8 +87,7 @@ function Limits({ of: { limits, grants, tier } }: { of: Member }): VNode {
     ${grants.map(
       ({ kind, amount: more, until }) =>
         html`<p class="quiet-text">
-          ${kind === 'cost' ? format.cost(more) : `${format.count(more)} ${kind}`} of it until
-          <${Time} at=${until} whole />
+          ${`${amountText(kind, more)} of it until `}<${Time} at=${until} whole />
         </p>`,
     )}
   `;
