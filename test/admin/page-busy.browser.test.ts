@@ -153,7 +153,7 @@ describe.skipIf(chrome === undefined)(
       // The machine may be busy: a page that draws each event gets behind by seconds. An event has 500 bytes.
       expect(rate, figures).toBeGreaterThan(EVENTS_A_SECOND / 2);
       expect(bytesEach, figures).toBeLessThan(400);
-      expect(Math.max(...Object.values(clicks)), figures).toBeLessThan(5000);
+      expect(Math.max(...Object.values(clicks)), figures).toBeLessThan(20_000);
       expect(fps, figures).toBeGreaterThan(0);
       for (const task of Object.values(tasks)) expect(task ?? 0, figures).toBeLessThan(LONGEST_TASK_MS);
       // One of a request's rows is 0.5 KB: of 5,000, the page would hold megabytes.

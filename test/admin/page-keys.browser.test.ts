@@ -106,7 +106,7 @@ describe.skipIf(chrome === undefined)('keys and accounts', { timeout: 120_000 },
     await page.getByRole('button', { name: 'Undo' }).click();
     await page.getByRole('status').filter({ hasText: 'grace has the tier free now.' }).waitFor();
     expect(await tier()).toBe('free');
-    expect(await field.inputValue()).toBe('free');
+    await expect.poll(() => field.inputValue()).toBe('free');
   });
 
   it('does not overwrite what another owner changed meanwhile: it says what it is now, who did it, and keeps the choice', async () => {

@@ -1,7 +1,7 @@
 // The states that the page can be in, each reached as a person reaches it: views, dialogs, menus, drafts, answers, failures. For what must
 // be true of all of them.
 import type { Page } from 'playwright-core';
-import { onTestFinished } from 'vitest';
+import { expect, onTestFinished } from 'vitest';
 import type { TestGateway } from '../helpers/gateway.ts';
 import { askForCode } from '../sign-in/support.ts';
 import { arrive, go, HEADINGS } from './page-support.ts';
@@ -213,6 +213,10 @@ export const STATES: Readonly<Record<string, State>> = {
 export async function leave(page: Page): Promise<void> {
   for (let turn = 0; turn < 2; turn += 1) await page.keyboard.press('Escape');
   const unsaved = page.getByRole('button', { name: 'Close without it' });
-  if ((await unsaved.count()) > 0) await unsaved.click();
-  await page.locator('dialog').waitFor({ state: 'detached' });
+  await expect
+    .poll(async () => {
+      if (await unsaved.isVisible()) await unsaved.click();
+      return page.locator('dialog').count();
+    })
+    .toBe(0);
 }
