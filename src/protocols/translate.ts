@@ -77,7 +77,7 @@ export function translate(request: JsonObject | string, options: TranslateOption
   const envelope = client.endpoints[0].readEnvelope(read, {});
   const { model = envelope.model } = options;
   const rules = { rules: provider.historyRules, traits };
-  const repaired = repairHistory(client.decodeRequest(value, text), rules);
+  const repaired = repairHistory(client.decodeRequest(value, read), rules);
   const { body, warnings, restore } = provider.encodeRequest(repaired.request, model, traits);
   const context = (): ReplyContext => ({
     ids,

@@ -123,7 +123,7 @@ export class Inbound {
 
   /** The canonical request; made once, for the first target of another protocol. */
   decode(): GenerationRequest {
-    return (this.#request ??= this.protocol.client.decodeRequest(this.#read.whole(), this.bytes));
+    return (this.#request ??= this.protocol.client.decodeRequest(this.#read.whole(), this.#read));
   }
 
   /** Stays after `release`. */

@@ -1,6 +1,7 @@
 // What only some protocols have: paused turns, stored answers.
 import type { GatewayError } from '../../errors.ts';
 import type { JsonObject } from '../../canonical/json.ts';
+import type { Source } from '../json/raw-json.ts';
 import type { Frame } from '../sse/splitter.ts';
 import type { Reply } from '../../canonical/reply.ts';
 import type { HiddenTexts, ReplyContext } from './answer.ts';
@@ -10,7 +11,7 @@ import type { BodyReading, RelayedBody } from './bodies.ts';
 export interface PauseTurn {
   isPaused(reply: unknown): reply is JsonObject;
   /** Records the source text of call inputs in the reply, which was parsed from `source`. */
-  keepInputs(reply: JsonObject, source: Buffer | string): void;
+  keepInputs(reply: JsonObject, source: Source): void;
   /** The request again, with the turn so far at its end; the other bytes stay. */
   resume(bytes: Buffer, turn: JsonObject): Buffer;
   /** Joins two consecutive whole replies. */

@@ -4,6 +4,7 @@ import type { Reply, Usage } from '../../canonical/reply.ts';
 import type { FittedHeaders, RelayRule } from '../shared/relay/fit.ts';
 import type { HistoryRules } from '../../canonical/history.ts';
 import type { JsonObject } from '../../canonical/json.ts';
+import type { Source } from '../json/raw-json.ts';
 import type { Traits } from '../../canonical/traits.ts';
 import type {
   CanonicalField,
@@ -54,7 +55,7 @@ export interface ClientSide extends Pick<ProtocolOutline, 'path' | 'setup' | 'ha
   readonly returnedHeaders?: readonly string[];
   /** Wire -> canonical; `source`: what `value` was parsed from, for numbers that it can't hold. Throws GatewayError `invalid_request` for
    *  what no other protocol can take, naming the field. */
-  decodeRequest(value: JsonObject, source?: Buffer | string): GenerationRequest;
+  decodeRequest(value: JsonObject, source?: Source): GenerationRequest;
   /** What answers depend on; never throws. */
   readAsked(body: BodyReading): ReplyOptions;
   /** The wire path (without indexes) of a canonical place, for warnings: what this protocol's clients call it. */
@@ -112,7 +113,7 @@ export interface ProviderSide extends Omit<ProtocolOutline, 'setup' | 'hasServer
   /** Canonical -> wire. Throws GatewayError `invalid_request` for what must not be left out. */
   encodeRequest(request: GenerationRequest, model: string, traits: Traits): EncodedRequest;
   /** A whole 200 reply. Throws a `FailureError` with the ProviderFailure if it is an error, empty, or not of this protocol. */
-  decodeReply(value: unknown, source?: Buffer | string): Reply;
+  decodeReply(value: unknown, source?: Source): Reply;
   createStreamDecoder(context: { ids: Ids; traits: Traits }): StreamDecoder;
   /** A provider's error answer: any status, any body (JSON of any shape, HTML, empty). `body` is at most a few KiB of text. */
   decodeError(status: number, headers: ReadonlyMap<string, string>, body: string): ProviderFailure;

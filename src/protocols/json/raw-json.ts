@@ -11,8 +11,7 @@ import {
   type JsonValue,
   wellFormedJson,
 } from '../../canonical/json.ts';
-import { JsonSource, rangesOf, skipValue, type Range } from './splice.ts';
-import { skipSpace } from './spans.ts';
+import { JsonBody, readJson, type JsonNode } from './body.ts';
 
 /** The object, as it would be written -> the text to write instead. */
 const texts = new WeakMap<object, string>();
@@ -172,98 +171,58 @@ export function isReordered(schema: JsonValue | undefined): schema is JsonObject
   return false;
 }
 
+/** What a value was parsed from: its JSON, or the body of it, whose spans are known. */
+export type Source = Buffer | string | JsonBody;
+
 /** The objects at `places` remember how they stand in `source`, which the body was parsed from. */
-export function keepSource(source: Buffer | string, places: readonly ArgumentsPath[]): void {
-  if (places.length === 0) return;
-  const bytes = typeof source === 'string' ? Buffer.from(source) : source;
-  const text = new JsonSource(bytes);
-  const known = new Map<string, Places>();
-  let from = 0;
-  for (const place of places) {
-    const value = place.holder[place.name];
+export function keepSource(source: Source, places: readonly ArgumentsPath[]): void {
+  let body: JsonBody | undefined;
+  let nodes: Nodes | undefined;
+  for (const { holder, name, steps } of places) {
+    const value = holder[name];
     const like = likeness(value);
     if (typeof value !== 'object' || value === null || like === 'same') continue;
-    const near = from === -1 || like === 'deep' ? undefined : behindId(text, place, from);
-    const json = near && jsonIn(bytes, near);
-    if (near !== undefined && json !== undefined && says(json, value)) {
-      from = near.end;
-      keepText(value, json, like);
-      continue;
+    body ??= bodyOfSource(source);
+    if (body === undefined) return;
+    nodes ??= new Nodes(body);
+    const node = nodes.at([...steps, name]);
+    if (node !== undefined) keepText(value, node.bytes.toString(), like);
+  }
+  if (body !== source) body?.release();
+}
+
+function bodyOfSource(source: Source): JsonBody | undefined {
+  if (source instanceof JsonBody) return source;
+  return readJson(typeof source === 'string' ? Buffer.from(source) : source);
+}
+
+/** The values of a body by the steps that lead to them. What lies on the way of many is found once, however long it is. */
+class Nodes {
+  readonly #found: Map<string, JsonNode | undefined>;
+  readonly #items = new Map<string, readonly JsonNode[]>();
+
+  constructor(body: JsonBody) {
+    this.#found = new Map([['', body.root]]);
+  }
+
+  at(steps: readonly (string | number)[]): JsonNode | undefined {
+    let way = '';
+    let node = this.#found.get(way);
+    for (const step of steps) {
+      const next = `${way}/${step}`;
+      if (!this.#found.has(next)) this.#found.set(next, node && this.#inside(node, way, step));
+      node = this.#found.get(next);
+      way = next;
     }
-    // Once is enough: what is written in another order is so everywhere.
-    from = -1;
-    const range = locate(bytes, place, known);
-    if (range !== undefined) keepText(value, jsonIn(bytes, range), like);
+    return node;
   }
-}
 
-function jsonIn(bytes: Buffer, { start, end }: Range): string {
-  return bytes.toString('utf8', start, end);
-}
-
-const BACKSLASH = 0x5c;
-
-/**
- * Where the member seems to stand: behind its holder's id, as the members of calls usually do. 1 us a call, where finding the
- * way through 195 KB takes 250. Whether it is the member is seen by its value: another object of the same id and the same
- * value would do as well.
- */
-function behindId(source: JsonSource, { holder, name }: ArgumentsPath, from: number): Range | undefined {
-  if (typeof holder.id !== 'string') return undefined;
-  const sought = `"id":${JSON.stringify(holder.id)}`;
-  const at = source.bytes.indexOf(sought, from);
-  if (at === -1 || source.bytes[at - 1] === BACKSLASH) return undefined;
-  return memberBehind(source, at + Buffer.byteLength(sought), name);
-}
-
-/** The value of the member `name` among those that follow, in the same object, a value that ends at `end`. */
-function memberBehind(source: JsonSource, end: number, name: string): Range | undefined {
-  const { bytes } = source;
-  let at = skipSpace(bytes, end);
-  while (bytes[at] === COMMA) {
-    const nameStart = skipSpace(bytes, at + 1);
-    const nameEnd = source.skipString(nameStart);
-    const start = skipSpace(bytes, skipSpace(bytes, nameEnd) + 1);
-    const isSought = source.readName(nameStart, nameEnd) === name;
-    at = skipValue(source, start, Infinity);
-    if (isSought) return { start, end: at };
-    at = skipSpace(bytes, at);
+  #inside(node: JsonNode, way: string, step: string | number): JsonNode | undefined {
+    if (typeof step === 'string') return node.get(step);
+    let items = this.#items.get(way);
+    if (items === undefined) this.#items.set(way, (items = node.items()));
+    return items[step];
   }
-  return undefined;
-}
-
-function says(json: string, value: JsonValue): boolean {
-  const written = JSON.stringify(value);
-  if (json === written) return true;
-  try {
-    return JSON.stringify(JSON.parse(json)) === written;
-  } catch {
-    return false;
-  }
-}
-
-/** What stands in an object or a list, by name or index. Of members of one name the last is the one that was parsed. */
-type Places = ReadonlyMap<string, Range>;
-
-function placesIn(bytes: Buffer, { start, end }: Range): Places {
-  return new Map(rangesOf(bytes, start, end).map((item) => [item.name, item]));
-}
-
-function locate(
-  bytes: Buffer,
-  { steps, name }: ArgumentsPath,
-  known: Map<string, Places>,
-): Range | undefined {
-  let range: Range | undefined = { start: bytes.findIndex((byte) => byte > 0x20), end: bytes.length };
-  let place = '';
-  for (const step of [...steps, name]) {
-    let places = known.get(place);
-    if (places === undefined) known.set(place, (places = placesIn(bytes, range)));
-    range = places.get(String(step));
-    if (range === undefined) return undefined;
-    place += `/${step}`;
-  }
-  return range;
 }
 
 // A long conversation is serialised in pieces: a string of more than 128 KiB gets memory pages of its own, which are mapped, cleared

@@ -2,7 +2,7 @@
 // back unchanged. Clients of this protocol do that themselves; for others the gateway does, and joins the parts into one answer.
 // https://platform.claude.com/docs/en/build-with-claude/handling-stop-reasons
 import { isObject, type JsonObject, type JsonValue } from '../../canonical/json.ts';
-import { rawJson, keepSource, mayDiffer, type ArgumentsPath } from '../json/raw-json.ts';
+import { rawJson, keepSource, mayDiffer, type ArgumentsPath, type Source } from '../json/raw-json.ts';
 import { scanMembers, splice, type Edit } from '../json/splice.ts';
 import type { PauseTurn, TurnJoiner } from '../interface/features.ts';
 import { makeFrame, type Frame } from '../sse/frame.ts';
@@ -39,11 +39,7 @@ function resume(bytes: Buffer, turn: JsonObject): Buffer {
 }
 
 /** Those of server tools, too: they are sent back as well. `steps` lead to the list. */
-function keepInputs(
-  reply: JsonObject,
-  source: Buffer | string,
-  steps: ArgumentsPath['steps'] = ['content'],
-): void {
+function keepInputs(reply: JsonObject, source: Source, steps: ArgumentsPath['steps'] = ['content']): void {
   const places: ArgumentsPath[] = [];
   for (const [index, block] of list(reply.content).entries()) {
     if (isObject(block) && mayDiffer(block.input)) {

@@ -5,7 +5,7 @@ import { append, isObject, type JsonObject, type JsonValue } from '../../../cano
 import type { Reply, ReplyPart } from '../../../canonical/reply.ts';
 import type { Citation, TextPart, ToolCallPart, NativePart } from '../../../canonical/request.ts';
 import { createUniqueIds } from '../../../canonical/tool-pairing.ts';
-import { keepSource, type ArgumentsPath } from '../../json/raw-json.ts';
+import { keepSource, type ArgumentsPath, type Source } from '../../json/raw-json.ts';
 import { decodeAnnotation, pagesBeside } from './citations.ts';
 import { tokensOf } from '../../../canonical/logprobs.ts';
 import { throwFailure } from '../../shared/failures/provider-error.ts';
@@ -16,7 +16,7 @@ import { argumentsText } from '../../json/raw-json.ts';
 import { isRaw, reasoningParts, thinkingChunkText } from './reasoning.ts';
 import { NAMELESS_CALL } from '../../../failures.ts';
 
-export function decodeReply(value: unknown, source?: Buffer | string): Reply {
+export function decodeReply(value: unknown, source?: Source): Reply {
   const { value: body, choice, message, finish, spread } = checkReply(value);
   if (source !== undefined && (message.tool_calls || message.function_call))
     keepArguments(body, [choice, ...spread], source);
@@ -51,7 +51,7 @@ function pagesOf(...places: readonly JsonObject[]): Citation[] {
   return places.filter((place) => place.citations || place.search_results).flatMap(pagesBeside);
 }
 
-function keepArguments(body: JsonObject, holders: readonly JsonObject[], source: Buffer | string): void {
+function keepArguments(body: JsonObject, holders: readonly JsonObject[], source: Source): void {
   const places: ArgumentsPath[] = [];
   for (const choice of holders) {
     if (!isObject(choice.message)) continue;

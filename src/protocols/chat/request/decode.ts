@@ -7,7 +7,7 @@ import {
   type Offer,
   type ResponseFormat,
 } from '../../../canonical/request.ts';
-import { isReordered, keepSource, type ArgumentsPath } from '../../json/raw-json.ts';
+import { isReordered, keepSource, type ArgumentsPath, type Source } from '../../json/raw-json.ts';
 import { cacheMark } from './decode-content.ts';
 import { addNativeFields, nativeField } from '../fields.ts';
 import { decodeMessages } from './decode-messages.ts';
@@ -194,7 +194,7 @@ export function readAsked({ value }: BodyReading): ReplyOptions {
 }
 
 /** Arguments that are sent as objects are text from here on: the text that they were sent as. Schemas keep their order. */
-function keepWritten({ messages, tools, functions }: JsonObject, source: Buffer | string): void {
+function keepWritten({ messages, tools, functions }: JsonObject, source: Source): void {
   const places: ArgumentsPath[] = [];
   for (const [index, message] of listed(messages)) {
     if (message.role === 'assistant') addUnlikeArguments(places, message, () => ['messages', index]);
@@ -215,7 +215,7 @@ export function readOffer({ value }: BodyReading): Offer {
   return decodeRequest({ messages: [], tools, functions, tool_choice, function_call, response_format });
 }
 
-export function decodeRequest(value: JsonObject, source?: Buffer | string): GenerationRequest {
+export function decodeRequest(value: JsonObject, source?: Source): GenerationRequest {
   if (source !== undefined) keepWritten(value, source);
   const options = value.stream_options;
   const request: GenerationRequest = {

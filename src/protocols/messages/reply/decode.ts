@@ -4,7 +4,13 @@ import { isObject, type JsonObject, type JsonValue } from '../../../canonical/js
 import type { Reply, ReplyPart } from '../../../canonical/reply.ts';
 import type { ToolCallPart } from '../../../canonical/request.ts';
 import { createUniqueIds } from '../../../canonical/tool-pairing.ts';
-import { keepSource, mayDiffer, type ArgumentsPath, rawObjectJson } from '../../json/raw-json.ts';
+import {
+  keepSource,
+  mayDiffer,
+  type ArgumentsPath,
+  rawObjectJson,
+  type Source,
+} from '../../json/raw-json.ts';
 import { readMessage } from '../relay.ts';
 import { text } from '../wire-types.ts';
 import { decodeCitations } from './citations.ts';
@@ -79,13 +85,13 @@ export function addUnlikeInputs(
   }
 }
 
-function keepInputs(content: readonly JsonValue[], source: Buffer | string): void {
+function keepInputs(content: readonly JsonValue[], source: Source): void {
   const places: ArgumentsPath[] = [];
   addUnlikeInputs(places, content, () => ['content']);
   keepSource(source, places);
 }
 
-export function decodeReply(value: unknown, source?: Buffer | string): Reply {
+export function decodeReply(value: unknown, source?: Source): Reply {
   const { message, content, stopReason } = readMessage(value);
   if (source !== undefined) keepInputs(content, source);
   const unique = createUniqueIds();

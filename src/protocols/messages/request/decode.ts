@@ -11,7 +11,7 @@ import {
   type GenerationRequest,
   type ResponseFormat,
 } from '../../../canonical/request.ts';
-import { isReordered, keepSource, type ArgumentsPath } from '../../json/raw-json.ts';
+import { isReordered, keepSource, type ArgumentsPath, type Source } from '../../json/raw-json.ts';
 import { isEffort } from '../../shared/effort.ts';
 import type { ReplyOptions } from '../../interface/answer.ts';
 import type { BodyReading } from '../../interface/bodies.ts';
@@ -182,7 +182,7 @@ export function readOffer(body: BodyReading): Offer {
 }
 
 /** Arguments are text from here on: the text that they were sent as. Schemas keep their order. */
-function keepWritten(value: JsonObject, source: Buffer | string): void {
+function keepWritten(value: JsonObject, source: Source): void {
   const places: ArgumentsPath[] = [];
   const messages = list(value.messages);
   for (let index = 0; index < messages.length; index++) {
@@ -197,7 +197,7 @@ function keepWritten(value: JsonObject, source: Buffer | string): void {
   keepSource(source, places);
 }
 
-export function decodeRequest(value: JsonObject, source?: Buffer | string): GenerationRequest {
+export function decodeRequest(value: JsonObject, source?: Source): GenerationRequest {
   if (source !== undefined) keepWritten(value, source);
   const native: NativeField[] = [];
   addNativeFields(native, value, '');

@@ -10,20 +10,20 @@ import type {
 } from '../../../canonical/request.ts';
 import type { ReplyOptions } from '../../interface/answer.ts';
 import type { BodyReading } from '../../interface/bodies.ts';
-import { isReordered, keepSource, mayDiffer, type ArgumentsPath } from '../../json/raw-json.ts';
+import { isReordered, keepSource, mayDiffer, type ArgumentsPath, type Source } from '../../json/raw-json.ts';
 import { refuse } from '../../shared/client.ts';
 import { isEffort } from '../../shared/effort.ts';
 import { nativeFields } from '../fields.ts';
 import { decodeMessages, imageParts, withText } from './decode-messages.ts';
 import { isStream, limitIn, modelIn, optionsIn } from './envelope.ts';
 
-export function decodeChat(value: JsonObject, source?: Buffer | string): GenerationRequest {
+export function decodeChat(value: JsonObject, source?: Source): GenerationRequest {
   if (source !== undefined) keepWritten(value, source);
   const { messages } = value;
   return decode(value, decodeMessages(Array.isArray(messages) ? messages : []));
 }
 
-export function decodeGenerate(value: JsonObject, source?: Buffer | string): GenerationRequest {
+export function decodeGenerate(value: JsonObject, source?: Source): GenerationRequest {
   if (source !== undefined) keepWritten(value, source);
   const messages: Message[] = [];
   const system = stringOf(value.system);
@@ -105,7 +105,7 @@ function decodeTool(value: JsonValue, path: string): FunctionTool {
 }
 
 /** Arguments and schemas stay as they were written. */
-function keepWritten({ messages, tools, format }: JsonObject, source: Buffer | string): void {
+function keepWritten({ messages, tools, format }: JsonObject, source: Source): void {
   const places: ArgumentsPath[] = [];
   for (const [at, { tool_calls: calls }] of listed(messages)) {
     for (const [index, { function: called }] of listed(calls)) {

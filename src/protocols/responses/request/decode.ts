@@ -9,7 +9,7 @@ import type {
   Reasoning,
   ResponseFormat,
 } from '../../../canonical/request.ts';
-import { isReordered, keepSource, mayDiffer, type ArgumentsPath } from '../../json/raw-json.ts';
+import { isReordered, keepSource, mayDiffer, type ArgumentsPath, type Source } from '../../json/raw-json.ts';
 import type { ReplyOptions } from '../../interface/answer.ts';
 import type { BodyReading } from '../../interface/bodies.ts';
 import { isEffort } from '../../shared/effort.ts';
@@ -19,7 +19,7 @@ import { decodeToolChoice, decodeTools, decodeWebSearch } from './decode-tools.t
 import { bringsTools, hasToolItems, directoryOf, itemsWithTools, readToolLists } from './tools.ts';
 
 /** Arguments that are sent as objects are text from here on: the text that they were sent as. Schemas keep their order. */
-function keepWritten({ tools, input }: JsonObject, source: Buffer | string): void {
+function keepWritten({ tools, input }: JsonObject, source: Source): void {
   const places: ArgumentsPath[] = [];
   addSchemas(places, tools, ['tools']);
   for (const [index, item] of (Array.isArray(input) ? input : []).entries()) {
@@ -46,7 +46,7 @@ function addSchemas(
   }
 }
 
-export function decodeRequest(value: JsonObject, source?: Buffer | string): GenerationRequest {
+export function decodeRequest(value: JsonObject, source?: Source): GenerationRequest {
   if (source !== undefined) keepWritten(value, source);
   const native: NativeField[] = [];
   addNativeFields(native, value, '');
