@@ -14,6 +14,7 @@ const WATCHED_MS = 1000;
 /** Processor time of the page's thread for one task, of which a frame is one. Other programs do not count, so that a busy machine is no
  *  reason to fail. */
 const LONGEST_TASK_MS = 200;
+const GROWTH_KB = 1000;
 const PLACES = [
   'now',
   'usage?since=30d&by=account',
@@ -146,7 +147,13 @@ describe.skipIf(chrome === undefined)(
         await ended(endedRequests, 3000);
         const before = await heldBy(devtools);
         await ended(endedRequests, 5000);
-        held[place] = [before, await heldBy(devtools)];
+        // Rows that left the page may need a later collection; what a list keeps stays.
+        let after = await heldBy(devtools);
+        for (let turn = 0; turn < 20 && after - before >= GROWTH_KB; turn += 1) {
+          await page.waitForTimeout(500);
+          after = await heldBy(devtools);
+        }
+        held[place] = [before, after];
       }
       const figures = JSON.stringify({ rate, bytesEach, fps, clicks, tasks, held });
       if (process.env['FIGURES'] !== undefined) console.info(figures);
@@ -158,7 +165,7 @@ describe.skipIf(chrome === undefined)(
       for (const task of Object.values(tasks)) expect(task ?? 0, figures).toBeLessThan(LONGEST_TASK_MS);
       // One of a request's rows is 0.5 KB: of 5,000, the page would hold megabytes.
       for (const [before = 0, after = 0] of Object.values(held))
-        expect(after - before, figures).toBeLessThan(1000);
+        expect(after - before, figures).toBeLessThan(GROWTH_KB);
     });
 
     const ended = (requests: () => number, more: number): Promise<void> => {
