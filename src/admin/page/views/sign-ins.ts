@@ -102,6 +102,7 @@ interface DialogProps {
   onClose: () => void;
 }
 
+/** Whoever started the sign-in sees the same code: a link from a stranger shows the code of the stranger's client. */
 function ApproveDialog({ of, done, onClose }: DialogProps): VNode {
   const accounts = useLoaded((signal) => get<Page<Account>>('/accounts', { limit: '1000' }, signal), []);
   const tiers = useLoaded((signal) => get<Page<Tier>>('/tiers', {}, signal), []);
@@ -120,6 +121,10 @@ function ApproveDialog({ of, done, onClose }: DialogProps): VNode {
   );
   return html`<${AskDialog} title="Let this client in?" action="Approve" run=${run} onClose=${onClose}>
     <${Question} of=${of} />
+    <p>
+      Approve it only if your own client shows this code now. A code that somebody sent you is somebody else's
+      client.
+    </p>
     <${Text}
       label="Account"
       name="account"
@@ -139,17 +144,13 @@ function DenyDialog({ of, done, onClose }: DialogProps): VNode {
   };
   return html`<${AskDialog} title="Deny this client?" action="Deny" isDangerous run=${run} onClose=${onClose}>
     <${Question} of=${of} />
+    <p>It is told so, and its code is over.</p>
   <//>`;
 }
 
-/** Whoever started the sign-in sees the same code: a link from a stranger shows the code of the stranger's client. */
 function Question({ of }: { of: WaitingSignIn }): VNode {
   return html`<p>
-      <code class="nowrap">${of.code}</code> is asked for by ${of.user_agent} from ${of.address}. Asked:${' '}
-      <${Time} at=${of.created_at} />
-    </p>
-    <p>
-      Approve it only if your own client shows this code now. A code that somebody sent you is somebody else's
-      client.
-    </p>`;
+    <code class="nowrap">${of.code}</code> is asked for by ${of.user_agent} from ${of.address}. Asked:${' '}
+    <${Time} at=${of.created_at} />
+  </p>`;
 }
