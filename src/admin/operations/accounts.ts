@@ -46,7 +46,7 @@ const order = z
   .enum(LIST_ORDERS)
   .default('oldest')
   .meta({ description: 'By the time of their creation (default: oldest, the oldest first)' });
-/** A text to find; only space is none. */
+/** A text to find. White space alone finds everything. */
 export const q = z
   .string()
   .max(256)

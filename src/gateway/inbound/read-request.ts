@@ -104,7 +104,7 @@ export class Inbound {
     return this.#read.member(name);
   }
 
-  /** The elements of a member that is a list; undefined: it is none. */
+  /** The elements of a member; undefined: the member is not a list. */
   list(name: string): readonly JsonNode[] | undefined {
     return this.#read.list(name);
   }

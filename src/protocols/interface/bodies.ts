@@ -13,7 +13,7 @@ import type { Step } from './steps.ts';
 export interface BodyReading {
   readonly value: JsonObject;
   member(name: string): JsonNode | undefined;
-  /** The elements of a member that is a list; undefined: it is none. */
+  /** The elements of a member; undefined: the member is not a list. */
   list(name: string): readonly JsonNode[] | undefined;
   /** The texts of all members `type`, wherever they stand: what is not among them need not be looked for. */
   readonly types: ReadonlySet<string>;

@@ -220,7 +220,7 @@ export class JsonBody {
     return this.root.get(name);
   }
 
-  /** The elements of a member that is a list; found once. undefined: it is none. */
+  /** The elements of a member, found once; undefined: the member is not a list. */
   list(name: string): readonly JsonNode[] | undefined {
     const known = this.#lists.get(name);
     if (known !== undefined) return known;

@@ -144,7 +144,7 @@ function DenyDialog({ of, done, onClose }: DialogProps): VNode {
   };
   return html`<${AskDialog} title="Deny this client?" action="Deny" isDangerous run=${run} onClose=${onClose}>
     <${Question} of=${of} />
-    <p>It is told so, and its code is over.</p>
+    <p>The client is told that it was denied, and its code no longer works.</p>
   <//>`;
 }
 
