@@ -58,7 +58,8 @@ export function WindowFields({ query, onChange }: WindowProps): VNode {
     />
     ${
       isRange &&
-      html`<${DayField}
+      html`<div class="range">
+        <${DayField}
           label="From"
           value=${dayBefore(since, 0)}
           onChange=${(day: string) => onChange({ since: day, until })}
@@ -67,7 +68,8 @@ export function WindowFields({ query, onChange }: WindowProps): VNode {
           label="To"
           value=${lastDay}
           onChange=${(day: string) => onChange({ since, until: dayBefore(day, -1) })}
-        />`
+        />
+      </div>`
     }
   `;
 }
