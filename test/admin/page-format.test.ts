@@ -1,6 +1,6 @@
-// Durations on the page: no second and no minute has 60 parts of the next smaller unit.
+// Durations on the page: no second and no minute has 60 parts of the next smaller unit; marks of an axis have one unit.
 import { expect, it } from 'vitest';
-import { duration } from '../../src/admin/page/format.ts';
+import { change, duration, durationMarks } from '../../src/admin/page/format.ts';
 
 it.each([
   [0, ['0']],
@@ -16,4 +16,39 @@ it.each([
 ])('%d ms', (ms, numbers) => {
   // Units and the decimal sign are those of the locale.
   expect(duration(ms).match(/\d+/g)).toEqual(numbers);
+});
+
+it.each([
+  [
+    [0, 2000, 4000],
+    ['0', '2', '4'],
+  ],
+  [
+    [0, 500, 1000],
+    ['0.0', '0.5', '1.0'],
+  ],
+  [
+    [0, 200, 400],
+    ['0', '200', '400'],
+  ],
+  [
+    [0, 60_000],
+    ['0', '1'],
+  ],
+])('marks of an axis have one unit: %j', (marks, numbers) => {
+  const texts = durationMarks(marks);
+  expect(texts.map((text) => /[\d.,]+/.exec(text)?.[0].replace(',', '.'))).toEqual(numbers);
+  expect(new Set(texts.map((text) => text.replace(/[\d.,]+| .*/g, ''))).size).toBe(1);
+});
+
+it.each([
+  [136, 100, '36'],
+  [1504, 100, '1404'],
+  [100.4, 100, '0.4'],
+])('%d after %d is a change that nobody has to count digits of', (now, before, digits) => {
+  expect(
+    change(now, before)
+      ?.replace(/[^\d.,]/g, '')
+      .replace(/,(?=\d{3})/, ''),
+  ).toBe(digits);
 });

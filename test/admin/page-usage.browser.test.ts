@@ -211,6 +211,11 @@ describe.skipIf(chrome === undefined)('usage', { timeout: 120_000 }, () => {
     expect(new Set(known).size).toBe(1);
   });
 
+  it('names models whose price is not known below those by cost', async () => {
+    const page = await open('usage?since=24h');
+    await page.getByText('No known price: qwen3', { exact: true }).waitFor();
+  });
+
   it('has a range of one’s own, this month and last month', async () => {
     const page = await open('usage');
     await page.getByLabel('Window').selectOption({ label: 'This month' });

@@ -9,6 +9,7 @@ const compactTenths = new Intl.NumberFormat(undefined, {
   maximumFractionDigits: 1,
 });
 const percent = new Intl.NumberFormat(undefined, { style: 'percent', maximumFractionDigits: 1 });
+const wholePercent = new Intl.NumberFormat(undefined, { style: 'percent', maximumFractionDigits: 0 });
 const usd = (most: number, least = most): Intl.NumberFormat =>
   new Intl.NumberFormat(undefined, {
     style: 'currency',
@@ -105,6 +106,15 @@ export function durations(values: readonly Maybe[]): (value: Maybe) => string {
     or(value, (known) => (most < 1000 ? milliseconds(Math.round(known)) : hundredths(known / 1000)));
 }
 
+/** Of an axis: all in one unit, with the digits that one of them needs. */
+export function durationMarks(values: readonly number[]): string[] {
+  const most = Math.max(0, ...values);
+  if (most < 1000) return values.map(milliseconds);
+  if (most >= 60_000) return values.map((value) => (value === 0 ? minutes(0) : durationOf(value)));
+  const shape = values.every((value) => value % 1000 === 0) ? seconds : tenths;
+  return values.map((value) => shape(value / 1000));
+}
+
 /** Of what grows before one's eyes, in one unit until it is long. */
 export const age = (ms: number): string => (ms < 9950 ? tenths(ms / 1000) : durationOf(ms));
 
@@ -164,7 +174,7 @@ export function change(now: number, before: number): string | undefined {
   if (before === 0) return undefined;
   const share = now / before - 1;
   const sign = Math.abs(share) < 0.0005 ? '=' : share > 0 ? '▲' : '▼';
-  return `${sign} ${percent.format(Math.abs(share))}`;
+  return `${sign} ${(Math.abs(share) < 1 ? percent : wholePercent).format(Math.abs(share))}`;
 }
 
 export const clockOf = (value: MaybeTime): string => at(value, clock);

@@ -28,6 +28,8 @@ interface ChartProps {
   /** The ID of the table with the same values. */
   table?: string;
   format: (value: number) => string;
+  /** The marks of the axis at the left; without it, each by `format`. */
+  marks?: (values: readonly number[]) => string[];
   height?: number;
   /** The labels are neither shown nor read out under the pointer: the chart moves. */
   isLive?: boolean;
@@ -40,6 +42,8 @@ const WIDEST_BAR = 48;
 const LABEL_WIDTH = 64;
 const STRIPE = 6;
 const GLYPH_WIDTH = 7;
+/** The lowest mark of the left axis reaches below the chart. */
+const LABEL_GAP = 9;
 
 export function Chart(props: ChartProps): VNode {
   const { title, summary, lines, labels, isLive = false } = props;
@@ -117,7 +121,9 @@ function optionsOf(
 ): Options {
   const { kind, lines, height = HEIGHT, isLive = false } = latest.current;
   const colourOf = (name: string): string => resolved(element, name);
-  const grid = { stroke: colourOf('--line'), width: 1 };
+  // Where the system forces its colours, a grid has the colour of the lines.
+  const isForced = matchMedia('(forced-colors: active)').matches;
+  const grid = { stroke: colourOf('--line'), width: 1, ...(isForced && { dash: [1, 5] }) };
   const axis: Axis = {
     stroke: colourOf('--text-quiet'),
     font: `12px ${getComputedStyle(element).fontFamily}`,
@@ -128,7 +134,7 @@ function optionsOf(
     width: element.clientWidth,
     height,
     // Room for the half of the last label.
-    padding: isLive ? [8, 8, 0, 0] : [8, LABEL_WIDTH / 2, 0, 0],
+    padding: [8, isLive ? 8 : kind === 'line' ? 24 : 12, 0, 0],
     legend: { show: false },
     cursor: { y: false, drag: { setScale: false }, points: { show: kind !== 'stack' }, show: !isLive },
     scales: {
@@ -142,7 +148,8 @@ function optionsOf(
       {
         ...axis,
         grid: { show: false },
-        size: isLive ? 8 : 44,
+        size: isLive ? 8 : 39 + LABEL_GAP,
+        gap: LABEL_GAP,
         splits: (self) => marksOf(latest.current, self.bbox.width / devicePixelRatio),
         values: (_, marks) => labelsOf(latest.current, marks),
       },
@@ -155,8 +162,8 @@ function optionsOf(
             isLive ? 0 : LABEL_WIDTH / 2,
             16 + GLYPH_WIDTH * Math.max(2, ...(texts ?? []).map(({ length }) => length)),
           ),
-        space: 40,
-        values: (_, marks) => marks.map((mark) => latest.current.format(mark)),
+        space: 32,
+        values: (_, values) => latest.current.marks?.(values) ?? values.map(latest.current.format),
       },
     ],
     series: [
@@ -192,13 +199,19 @@ function seriesOf(label: string, { ink, fill, colour }: Look, kind: ChartProps['
   return { label, fill, width: 0, points: { show: false }, ...(paths && { paths }) };
 }
 
-/** What of a tile of the pattern shows the page: dots, lines across, lines down, chequers. The style has the same for the legend. */
+/**
+ * What of a tile of the pattern shows the page: dots, diagonals, broken lines down, chequers. No row and no column of it is empty, so that a
+ * bar of two pixels is seen. The style has the same for the legend.
+ */
 const HOLES: Readonly<
   Record<number, (unit: number) => readonly [x: number, y: number, w: number, h: number][]>
 > = {
   2: (unit) => [[unit, unit, unit, unit]],
-  3: (unit) => [[0, 0, 3 * unit, unit]],
-  4: (unit) => [[0, 0, unit, 3 * unit]],
+  3: (unit) => [0, unit, 2 * unit].map((at) => [at, at, unit, unit] as const),
+  4: (unit) => [
+    [0, 0, unit, 1.5 * unit],
+    [1.5 * unit, 1.5 * unit, unit, 1.5 * unit],
+  ],
   5: (unit) => [
     [0, 0, 1.5 * unit, 1.5 * unit],
     [1.5 * unit, 1.5 * unit, 1.5 * unit, 1.5 * unit],

@@ -20,9 +20,11 @@ interface RanksProps {
   ranks: readonly Rank[];
   /** Where all of them are, unless they are in the table below. */
   all?: string | undefined;
+  /** What is not among them, and why. */
+  note?: string | undefined;
 }
 
-export function Ranks({ title, ranks, all }: RanksProps): VNode {
+export function Ranks({ title, ranks, all, note }: RanksProps): VNode {
   const inOrder = ranks.filter(({ value }) => value > 0).sort((a, b) => b.value - a.value);
   const [first] = inOrder;
   return html`
@@ -46,6 +48,7 @@ export function Ranks({ title, ranks, all }: RanksProps): VNode {
             </ol>`
       }
       ${inOrder.length > MOST && html`<${More} count=${inOrder.length - MOST} all=${all} />`}
+      ${note !== undefined && html`<p class="quiet-text">${note}</p>`}
     </figure>
   `;
 }

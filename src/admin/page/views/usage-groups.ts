@@ -69,6 +69,19 @@ function timeGroups(by: 'hour' | 'day', { since, until, groups, place }: Times):
   return found;
 }
 
+const MOST_NAMES = 3;
+
+/** Names that are not in the order, since no price of them is known. */
+export function withoutPrice(groups: readonly Group[]): string | undefined {
+  const names = groups.filter(({ totals }) => totals.cost_usd === null && totals.unpriced > 0);
+  if (names.length === 0) return undefined;
+  const more = names.length > MOST_NAMES ? ` and ${names.length - MOST_NAMES} more` : '';
+  return `No known price: ${names
+    .slice(0, MOST_NAMES)
+    .map(({ name }) => name)
+    .join(', ')}${more}`;
+}
+
 type Named = Pick<Group, 'name' | 'detail' | 'href'>;
 
 /** Requests that no target answered have neither provider nor model. */

@@ -20,7 +20,7 @@ import { Table, type Column } from '../parts/table.ts';
 import { CopyButton, Figures, Name } from '../parts/text.ts';
 import { windowOf, WindowFields } from '../parts/window.ts';
 import { hrefOf, type ViewProps } from '../route.ts';
-import { groupsOf, type Group } from './usage-groups.ts';
+import { groupsOf, withoutPrice, type Group } from './usage-groups.ts';
 import type { VNode } from 'preact';
 
 const GROUPINGS = [
@@ -114,7 +114,7 @@ function CostRanks({ title, groups, all }: CostRanksProps): VNode {
     value: totals.cost_usd ?? 0,
     text: atLeast(totals, cost(totals.cost_usd)),
   }));
-  return html`<${Ranks} title=${title} ranks=${ranks} all=${all} />`;
+  return html`<${Ranks} title=${title} ranks=${ranks} all=${all} note=${withoutPrice(groups)} />`;
 }
 
 /** Some answers have no known price. */
@@ -198,14 +198,14 @@ function Totals({ totals, before }: { totals: SummaryTotals; before: SummaryTota
         },
       ]}
     />
-    ${before.requests > 0 && html`<p class="quiet-text">▲ more and ▼ less than in the time before, as long as this</p>`}`;
+    ${before.requests > 0 && html`<p class="quiet-text">▲ more, ▼ less than in the same length of time before</p>`}`;
 }
 
 /** How much more or less than in the time before. */
 function Compared({ now, before }: { now: number; before: number }): VNode {
   const change = format.change(now, before);
   if (change === undefined) return html``;
-  return html`<span class="compared" title="against the time before, as long as this">
+  return html`<span class="compared" title="against the same length of time before">
     ${change}<span class="hidden"> against the time before</span>
   </span>`;
 }
@@ -281,6 +281,7 @@ function Charts({ groups, summary }: ChartsProps): VNode {
         summary=${described('Time to the first byte, median and 95 percent', groups, (totals) => totals.first_byte_ms?.p50 ?? 0, format.duration)}
         kind="line"
         format=${format.duration}
+        marks=${format.durationMarks}
         lines=${[
           line('95% within', 3, (totals) => totals.first_byte_ms?.p95 ?? null),
           line('median', 1, (totals) => totals.first_byte_ms?.p50 ?? null),
@@ -350,8 +351,8 @@ function Numbers({ groups, by, query }: { groups: readonly Group[]; by: string; 
     number('Cache write', (totals) => format.count(totals.cache_write_tokens), 'isMinor'),
     number('Output', (totals) => format.count(totals.output_tokens), 'isLesser'),
     number('Cost', (totals) => atLeast(totals, cost(totals.cost_usd))),
-    number('First byte p50', (totals) => median(totals.first_byte_ms?.p50), 'isMinor'),
-    number('First byte p95', (totals) => slow(totals.first_byte_ms?.p95), 'isMinor'),
+    number('First byte, median', (totals) => median(totals.first_byte_ms?.p50), 'isMinor'),
+    number('95% within', (totals) => slow(totals.first_byte_ms?.p95), 'isMinor'),
   ];
   return html`
     <section>
