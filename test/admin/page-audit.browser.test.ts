@@ -51,7 +51,7 @@ describe.skipIf(chrome === undefined)('the audit', { timeout: 120_000 }, () => {
     await created.getByRole('button').focus();
     await page.keyboard.press('Enter');
     const detail = page.locator('tr.unfolded');
-    await detail.getByText('["a","b"]').waitFor();
+    await detail.getByText('a, b', { exact: true }).waitFor();
     expect(await detail.innerText()).toContain('10.0.0.7');
     await expectAccessible(page, 'audit');
   });

@@ -75,7 +75,7 @@ function Rows({ rows, query }: { rows: readonly AuditRow[]; query: ViewProps['pl
   const columns: Column<AuditRow>[] = [
     {
       title: 'What',
-      cell: ({ operation, detail, names }) => auditWords(operation, detail, names),
+      cell: ({ operation, detail, names }) => withWholeKeys(auditWords(operation, detail, names)),
       isHead: true,
     },
     { title: 'When', cell: ({ at }) => html`<${Time} at=${at} whole />` },
@@ -87,7 +87,7 @@ function Rows({ rows, query }: { rows: readonly AuditRow[]; query: ViewProps['pl
         /></a>`,
       isName: true,
     },
-    { title: 'From', cell: ({ address }) => address, isName: true, isLesser: true },
+    { title: 'From', cell: ({ address }) => address, isName: true, isMinor: true },
     {
       title: 'Result',
       cell({ status }) {
@@ -106,12 +106,42 @@ function Rows({ rows, query }: { rows: readonly AuditRow[]; query: ViewProps['pl
   />`;
 }
 
+/** `(sk-gw-Ab12…)` has a hyphen where a line could break. */
+const withWholeKeys = (text: string): VNode =>
+  html`<span
+    >${text.split(/(\(\S+…\))/).map((part, at) => (at % 2 === 0 ? part : html`<span class="nowrap">${part}</span>`))}</span
+  >`;
+
+/** By the first letters of its id. */
+const ACTORS: Readonly<Record<string, string>> = {
+  adm: 'a token of the admin API',
+  ses: 'a session of the dashboard',
+  key: 'the key of a sign-in',
+  cli: 'a user of the machine',
+};
+
 function Detail({ row: { operation, detail, address, actor } }: { row: AuditRow }): VNode {
+  const kind = ACTORS[/^[a-z]+(?=[_ ])/.exec(actor)?.[0] ?? ''];
   const facts = Object.entries(detail).map(([name, value]) => ({
-    name: name.replaceAll('_', ' '),
-    value: typeof value === 'string' ? value : JSON.stringify(value),
+    name: titleOf(name),
+    value: valueText(value),
   }));
   return html`<${Facts}
-    facts=${[{ name: 'operation', value: html`<code>${operation}</code>` }, { name: 'who', value: html`<code>${actor}</code>` }, { name: 'from', value: address }, ...facts]}
+    facts=${[{ name: 'Operation', value: html`<code>${operation}</code>` }, { name: 'Who', value: html`<code>${actor}</code>${kind !== undefined && `, ${kind}`}` }, { name: 'From', value: address }, ...facts]}
   />`;
+}
+
+const titleOf = (name: string): string =>
+  name === 'id' ? 'ID' : name.charAt(0).toUpperCase() + name.slice(1).replaceAll('_', ' ');
+
+/** What was sent, without the signs of JSON. */
+function valueText(value: unknown): string {
+  if (value === null || value === undefined) return 'none';
+  if (typeof value === 'boolean') return value ? 'yes' : 'no';
+  if (Array.isArray(value)) return value.length === 0 ? 'none' : value.map(valueText).join(', ');
+  if (typeof value === 'object')
+    return Object.entries(value)
+      .map(([name, inner]) => `${name.replaceAll('_', ' ')} ${valueText(inner)}`)
+      .join(', ');
+  return String(value as string | number);
 }
