@@ -112,7 +112,7 @@ type Able = Partial<Record<(typeof ABILITIES)[number][0], boolean | null>>;
 
 /** What it is known not to do. */
 const lacks = (of: Able): string =>
-  ABILITIES.flatMap(([name, title]) => (of[name] === false ? [`no ${title}`] : [])).join(', ');
+  ABILITIES.flatMap(([name, title]) => (of[name] === false ? [title] : [])).join(', ');
 
 /** What none of its targets does, so that both tables say the same. */
 function nameLacks({ model, targets }: Row): string {
@@ -121,28 +121,33 @@ function nameLacks({ model, targets }: Row): string {
   return lacks(Object.fromEntries(all) as Able);
 }
 
-const COLUMNS: readonly Column<Row>[] = [
+/** Without those that have nothing to say. */
+const columnsOf = (rows: readonly Row[]): readonly Column<Row>[] => [
   { title: 'Name', cell: ({ model }) => html`<${Name} of=${model.name} />`, isHead: true },
-  { title: 'Answered by', cell: leadsTo, isName: true },
-  { title: 'State', cell: (row) => html`<${Health} of=${row} />` },
-  { title: 'Lacks', cell: nameLacks, isMinor: true },
+  { title: 'Answered by', cell: leadsTo },
+  ...(rows.some(({ model }) => model.targets.some(({ state }) => state !== undefined))
+    ? [{ title: 'State', cell: (row: Row) => html`<${Health} of=${row} />` }]
+    : []),
+  ...(rows.some((row) => nameLacks(row) !== '') ? [{ title: 'Lacks', cell: nameLacks, isMinor: true }] : []),
   {
-    title: 'Window',
+    title: 'Context',
     cell: ({ model }) => format.short(model.context_window),
     isNumber: true,
     isLesser: true,
   },
-  {
-    title: 'Learnt',
-    cell: ({ targets }) => html`<${Lessons} of=${targets} />`,
-    isMinor: true,
-  },
+  ...(rows.some((row) => lessonsOf(row) > 0)
+    ? [
+        {
+          title: 'Learnt',
+          cell: (row: Row) => lessonsOf(row) > 0 && format.count(lessonsOf(row)),
+          isMinor: true,
+        },
+      ]
+    : []),
 ];
 
-function Lessons({ of }: { of: readonly Target[] }): VNode {
-  const learnt = of.reduce((sum, target) => sum + target.learnt.length, 0);
-  return html`${learnt > 0 && format.count(learnt)}`;
-}
+const lessonsOf = ({ targets }: Row): number =>
+  targets.reduce((sum, target) => sum + target.learnt.length, 0);
 
 function Names({ rows, reset }: { rows: readonly Row[]; reset: Reset }): VNode {
   if (rows.length === 0)
@@ -152,7 +157,7 @@ function Names({ rows, reset }: { rows: readonly Row[]; reset: Reset }): VNode {
   return html`
     <${Table}
       caption="Names that clients may send, routes first"
-      columns=${COLUMNS}
+      columns=${columnsOf(rows)}
       rows=${rows.slice(0, MOST_ROWS)}
       asCards
       keyOf=${({ model }: Row) => model.name}
@@ -176,12 +181,13 @@ const TARGETS: readonly Column<Target>[] = [
         ? ''
         : html`<${State} tone=${HEALTH_TONES[state]}>${state}<//>
             <span class="quiet-text">
-              ${failures > 0 && `${format.count(failures)} failures in a row; `}asked again${' '}
+              ${failures > 0 && `${failures === 1 ? '1 failure' : `${format.count(failures)} failures in a row`}; `}asked
+              again${' '}
               <${Time} at=${until} />
             </span>`,
   },
   { title: 'Lacks', cell: (target) => lacks(target), isMinor: true },
-  { title: 'Window', cell: (target) => format.short(target.context_window), isNumber: true, isLesser: true },
+  { title: 'Context', cell: (target) => format.short(target.context_window), isNumber: true, isLesser: true },
   { title: 'Output', cell: (target) => format.short(target.max_output), isNumber: true, isMinor: true },
   { title: '$ in', cell: (target) => format.price(target.price?.input), isNumber: true, isLesser: true },
   { title: '$ out', cell: (target) => format.price(target.price?.output), isNumber: true, isLesser: true },
@@ -198,7 +204,7 @@ function Inside({ of: { model, route, targets }, reset }: { of: Row; reset: Rese
     />
     <p class="quiet-text below">
       Prices are US dollars for a million tokens.${' '}
-      <a href=${hrefOf('try', { model: model.name })}>Try it</a>
+      <a class="nowrap" href=${hrefOf('try', { model: model.name })}>Try it</a>
     </p>
     ${
       (route?.rules.length ?? 0) > 0 &&
@@ -240,7 +246,7 @@ function NotUsed(): VNode {
   const config = useLoaded((signal) => get<Configuration>('/config', {}, signal), []);
   return html`
     <section>
-      <h2>Not used</h2>
+      <h2>Providers that are not used</h2>
       <${Await} of=${config}>
         ${({ left_out: leftOut, warnings }: Configuration) => html`
           ${
