@@ -3,9 +3,9 @@ import { get, type Member, type Model, type Page } from '../api.ts';
 import * as format from '../format.ts';
 import { html } from '../html.ts';
 import { Await, Empty, useLoaded } from '../parts/load.ts';
-import { amountText, PER } from '../parts/limit.ts';
+import { amountText, PER, Share } from '../parts/limit.ts';
 import { Table, type Column } from '../parts/table.ts';
-import { Bar, Code, Facts, Time } from '../parts/text.ts';
+import { Code, Facts, Time } from '../parts/text.ts';
 import type { VNode } from 'preact';
 
 const EVERY_MS = 15_000;
@@ -49,19 +49,27 @@ type Limit = Member['limits'][number];
 const amount = ({ kind }: Limit, value: number): string =>
   kind === 'cost' ? format.cost(value) : format.count(value);
 
-const COLUMNS: readonly Column<Limit>[] = [
+const columnsOf = (grants: Member['grants']): readonly Column<Limit>[] => [
   {
     title: 'Limit',
-    cell: (limit) => `${amountText(limit.kind, limit.limit + limit.granted)} ${PER[limit.per]}`,
+    cell: ({ kind, per, limit, granted }) =>
+      html`<span class="grants"
+        ><span>${`${amountText(kind, limit + granted)} ${PER[per]}`}</span>${grants
+          .filter((grant) => grant.kind === kind)
+          .map(
+            ({ amount: more, until }) =>
+              html`<small
+                >${`with ${amountText(kind, more)} extra until `}<${Time} at=${until} whole
+              /></small>`,
+          )}</span
+      >`,
     isHead: true,
   },
+  { title: 'Used', cell: (limit) => html`<${Share} limit=${limit} />` },
   {
-    title: 'Used',
-    cell: (limit) =>
-      html`<span class="share"
-        >${limit.unpriced > 0 ? '≥' : ''}${amount(limit, limit.spent)}
-        <${Bar} part=${limit.spent} whole=${limit.limit + limit.granted}
-      /></span>`,
+    title: 'Spent',
+    cell: (limit) => `${limit.unpriced > 0 ? '≥ ' : ''}${amount(limit, limit.spent)}`,
+    isNumber: true,
   },
   {
     title: 'Held by requests under way',
@@ -80,16 +88,10 @@ function Limits({ of: { limits, grants, tier } }: { of: Member }): VNode {
     <${Table}
       caption="Your limits"
       asCards
-      columns=${COLUMNS}
+      columns=${columnsOf(grants)}
       rows=${limits}
       keyOf=${({ kind, per }: Limit) => `${kind} ${per}`}
     />
-    ${grants.map(
-      ({ kind, amount: more, until }) =>
-        html`<p class="quiet-text">
-          ${`${amountText(kind, more)} of it until `}<${Time} at=${until} whole />
-        </p>`,
-    )}
   `;
 }
 
