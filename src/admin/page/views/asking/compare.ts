@@ -16,9 +16,9 @@ export function CompareView({ place, change }: ViewProps): VNode {
   return html`
     <h1 tabindex="-1">Compare</h1>
     <p>
-      Sends one request to two models as a key: one of a tape, with its recorded history, or the body of any
-      client. Both are counted and priced as usual; nothing of them is kept. <code>gateway compare</code> does
-      it for whole tapes.
+      Sends the same request to two models as a key: one of a tape, which <code>gateway record</code> makes,
+      or any body that you paste. Both count and cost as usual; nothing of them is kept.${' '}
+      <code>gateway compare</code> does it for whole tapes.
     </p>
     <${ValidKeys}
       >${(keys: readonly Key[]) => html`<${Compare} keys=${keys} place=${place} change=${change} />`}<//
@@ -116,6 +116,8 @@ function Compare({ keys, place, change }: ViewProps & { keys: readonly Key[] }):
           choices=${keys.map((key) => ({ value: key.id, title: titleOf(key) }))}
           onChange=${(value: string) => change({ key: value })}
         />
+      </div>
+      <div class="filters">
         <${Text} label="Model" name="a" value=${a ?? names[0] ?? ''} required suggestions=${names} />
         <${Text} label="Against" name="b" value=${b ?? names[1] ?? ''} required suggestions=${names} />
       </div>
@@ -136,7 +138,12 @@ function Compare({ keys, place, change }: ViewProps & { keys: readonly Key[] }):
       </div>
       <div class="field">
         <label for="field-body">Or the body of a request</label>
-        <textarea id="field-body" name="body" rows="5" placeholder="In place of one of the tape"></textarea>
+        <textarea
+          id="field-body"
+          name="body"
+          rows="5"
+          placeholder='{"messages": [{"role": "user", "content": "…"}]}'
+        ></textarea>
       </div>
       <div class="buttons">
         <button type="submit" class="primary" aria-disabled=${isRunning}>Send to both</button>
@@ -164,7 +171,7 @@ function Sides({ sides }: { sides: readonly Side[] }): VNode {
   );
   return html`
     <section aria-label="Both answers">
-      <p role="status">
+      <p role="status" class="outcome">
         ${
           sides.some(({ state }) => state === 'running')
             ? html`<${State} tone="plain">Answering<//>`
@@ -187,7 +194,8 @@ function Verdict({ first, second }: { first: Asked; second: Asked }): VNode {
   );
   const isSameText = words(first.text) === words(second.text);
   return html`
-    <${State} tone=${isSameText ? 'good' : 'warn'}>${isSameText ? 'The same text' : 'Another text'}<//>${' '}
+    <${State} tone=${isSameText ? 'good' : 'warn'}>${isSameText ? 'The same text' : 'Different text'}<//
+    >${' '}
     <${State} tone=${calls.same === 'different' ? 'bad' : 'good'}>${callsText(calls, first.calls.length)}<//>
   `;
 }
@@ -195,7 +203,7 @@ function Verdict({ first, second }: { first: Asked; second: Asked }): VNode {
 function callsText({ same, difference }: ComparedCalls, count: number): string {
   if (same === 'different') return `Different calls: ${difference ?? ''}`;
   if (same === 'after_schema') return 'Equal calls after their schemas';
-  return count === 0 ? 'No calls' : 'Equal calls';
+  return count === 0 ? 'No tool calls' : 'Equal calls';
 }
 
 function OneSide({ of: side }: { of: Side }): VNode {

@@ -15,8 +15,8 @@ export function TryView({ place, change }: ViewProps): VNode {
   return html`
     <h1 tabindex="-1">Try it</h1>
     <p>
-      Sends a prompt as a key, as its own client would: its models and limits hold, and it is counted. Neither
-      the prompt nor the answer is kept.
+      Sends a prompt as the client of a key would: the key's models and limits apply, and the request counts.
+      Neither the prompt nor the answer is kept.
     </p>
     <${ValidKeys}
       >${(keys: readonly Key[]) => html`<${Try} keys=${keys} place=${place} change=${change} />`}<//
@@ -130,12 +130,12 @@ function Try({ keys, place, change }: ViewProps & { keys: readonly Key[] }): VNo
         />
         <${Text} label="Model" name="model" value=${model ?? names[0] ?? ''} required suggestions=${names} />
         <${Select}
-          label="As a client of"
+          label="Protocol"
           name="protocol"
           value=""
-          choices=${[{ value: '', title: 'The first that it may use' }, ...protocolsOf(chosen)]}
+          choices=${[{ value: '', title: 'The first that the key may use' }, ...protocolsOf(chosen)]}
         />
-        <${Text} label="Tokens of the answer at most" name="most" value="1024" />
+        <${Text} label="Most tokens of the answer" name="most" value="1024" />
       </div>
       <${Area} label="Prompt" name="prompt" rows=${5} required />
       <details>
