@@ -57,8 +57,8 @@ function Addresses({ facts: { url } }: { facts: Connect }): VNode {
       },
       {
         name: 'Key',
-        value: html`<a href=${hrefOf('keys')}>Create a key</a> for each tool, and put it in the place of
-          YOUR_KEY.`,
+        value: html`<a href=${hrefOf('keys')}>Create a key</a> for each tool, and put it in place of${' '}
+          <code>YOUR_KEY</code>.`,
       },
     ]}
   />`;
@@ -73,13 +73,15 @@ function ToolLines({ tool }: { tool: Tool }): VNode {
       ${
         run !== null &&
         html`<h3>For one start</h3>
-          <p>On the gateway's machine, with a key of its own, which ends with the tool:</p>
+          <p>On the gateway's machine, with a key that is valid until the tool ends:</p>
           <${Code} label="Command for one start" text=${run} isOneLine />`
       }
       ${
         connect !== null &&
         html`<h3>For good</h3>
-          <p>Shows what would be written; with --write it writes, with --undo it takes that back:</p>
+          <p>
+            Shows what it would write; <code>--write</code> writes it, and <code>--undo</code> takes it back:
+          </p>
           <${Code} label="Command for good" text=${connect} isOneLine />`
       }
       ${isByHand && html`<h3>By hand</h3>`}
@@ -92,9 +94,13 @@ function ToolLines({ tool }: { tool: Tool }): VNode {
       ${
         steps.length > 0 &&
         html`<h3>${isByHand || run !== null ? 'Then' : 'Steps'}</h3>
-          <ol class="steps">
-            ${steps.map((step) => html`<li>${step}</li>`)}
-          </ol>`
+          ${
+            steps.length === 1
+              ? html`<p>${steps[0]}</p>`
+              : html`<ol class="steps">
+                  ${steps.map((step) => html`<li>${step}</li>`)}
+                </ol>`
+          }`
       }
     </section>
   `;
