@@ -54,7 +54,7 @@ function WithKey({ onOpen }: Pick<SignInProps, 'onOpen'>): VNode {
         Shows the limits, the usage and the requests of your account. The session ends when the key does.
       </p>
       ${error !== undefined && html`<${Failure} error=${error} />`}
-      <form class="filters" onSubmit=${submit}>
+      <form class="filters of-a-key" onSubmit=${submit}>
         <div class="field">
           <label for="field-key">Key</label>
           <input

@@ -6,7 +6,7 @@ import { AskDialog, textOf } from '../parts/dialog.ts';
 import { Select, Text } from '../parts/fields.ts';
 import { Await, Empty, useLoaded } from '../parts/load.ts';
 import { Table, type Column } from '../parts/table.ts';
-import { Time } from '../parts/text.ts';
+import { Name, Time } from '../parts/text.ts';
 import type { ViewProps } from '../route.ts';
 import { Expiry, expiryOf } from './keys/choices.ts';
 import type { VNode } from 'preact';
@@ -133,7 +133,7 @@ function ApproveDialog({ of, done, onClose }: DialogProps): VNode {
       hint="Created if it is new"
     />
     <${Select} label="Tier of a new account" name="tier" value="" choices=${choices} />
-    <${Expiry} />
+    <${Expiry} label="The sign-in expires" />
   <//>`;
 }
 
@@ -150,7 +150,7 @@ function DenyDialog({ of, done, onClose }: DialogProps): VNode {
 
 function Question({ of }: { of: WaitingSignIn }): VNode {
   return html`<p>
-    <code class="nowrap">${of.code}</code> is asked for by ${of.user_agent} from ${of.address}. Asked:${' '}
-    <${Time} at=${of.created_at} />
+    <${Name} of=${of.user_agent} /> at ${of.address} asked for the code${' '}
+    <code class="nowrap">${of.code}</code> <span class="nowrap"><${Time} at=${of.created_at} />.</span>
   </p>`;
 }

@@ -25,13 +25,13 @@ const dayOf = (time: Date): string =>
     .map((part) => String(part).padStart(2, '0'))
     .join('-');
 
-export function Expiry(): VNode {
+export function Expiry({ label = 'Expires' }: { label?: string }): VNode {
   const [choice, setChoice] = useState('');
   const choose = ({ target }: Event): void => {
     if (target instanceof HTMLSelectElement) setChoice(target.value);
   };
   return html`<div class="field">
-    <label for="field-expires">Expires</label>
+    <label for="field-expires">${label}</label>
     <select id="field-expires" name="expires" value=${choice} onChange=${choose}>
       ${EXPIRIES.map(({ value, title }) => html`<option value=${value}>${title}</option>`)}
     </select>
