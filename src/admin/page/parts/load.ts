@@ -115,7 +115,7 @@ export function Failure({ error, retry }: { error: Error; retry?: () => void }):
   const faults = error instanceof ApiError ? error.faults.slice(1) : [];
   return html`
     <div class="failure" role="alert">
-      <p>${error.message}</p>
+      <p>${withCode(error.message)}</p>
       ${
         faults.length > 0 &&
         html`<ul>
@@ -125,6 +125,14 @@ export function Failure({ error, retry }: { error: Error; retry?: () => void }):
       ${retry !== undefined && html`<button type="button" class="quiet" onClick=${retry}>Try again</button>`}
     </div>
   `;
+}
+
+/** Messages name models and fields between backticks. */
+function withCode(message: string): Children {
+  const parts = message.split('`');
+  return parts.length % 2 === 0
+    ? message
+    : parts.map((part, at) => (at % 2 === 0 ? part : html`<code>${part}</code>`));
 }
 
 /** Nothing to show, and the next step. */

@@ -65,7 +65,7 @@ export function ThemeSwitch(): VNode {
   const theme = useTheme();
   const own = chosen();
   const items = THEMES.map((item) => ({
-    title: html`<span aria-hidden="true">${item === own ? '✓ ' : '\u2003'}</span
+    title: html`<span class="mark" aria-hidden="true">${item === own && '✓'}</span
       >${TITLES[item]}${item === own && html`<span class="hidden"> (chosen)</span>`}`,
     run: () => choose(item),
   }));
