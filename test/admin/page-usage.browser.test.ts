@@ -211,9 +211,9 @@ describe.skipIf(chrome === undefined)('usage', { timeout: 120_000 }, () => {
     expect(new Set(known).size).toBe(1);
   });
 
-  it('names models whose price is not known below those by cost', async () => {
+  it('names models whose cost is not known below those by cost', async () => {
     const page = await open('usage?since=24h');
-    await page.getByText('No known price: qwen3', { exact: true }).waitFor();
+    await page.getByText('Cost not known: qwen3', { exact: true }).waitFor();
   });
 
   it('has a range of one’s own, this month and last month', async () => {

@@ -76,7 +76,7 @@ export function withoutPrice(groups: readonly Group[]): string | undefined {
   const names = groups.filter(({ totals }) => totals.cost_usd === null && totals.unpriced > 0);
   if (names.length === 0) return undefined;
   const more = names.length > MOST_NAMES ? ` and ${names.length - MOST_NAMES} more` : '';
-  return `No known price: ${names
+  return `Cost not known: ${names
     .slice(0, MOST_NAMES)
     .map(({ name }) => name)
     .join(', ')}${more}`;

@@ -112,14 +112,17 @@ function CostRanks({ title, groups, all }: CostRanksProps): VNode {
   const ranks = groups.map(({ totals, ...group }) => ({
     ...group,
     value: totals.cost_usd ?? 0,
-    text: atLeast(totals, cost(totals.cost_usd)),
+    text: atLeast(totals, cost),
   }));
   return html`<${Ranks} title=${title} ranks=${ranks} all=${all} note=${withoutPrice(groups)} />`;
 }
 
 /** Some answers have no known price. */
-const atLeast = ({ unpriced, cost_usd: known }: SummaryTotals, text: string): string =>
-  unpriced > 0 && known !== null ? `≥ ${text}` : text;
+function atLeast({ unpriced, cost_usd: known }: SummaryTotals, shape: typeof format.cost): string {
+  const text = shape(known);
+  if (unpriced === 0 || known === null) return text;
+  return `≥ ${text.startsWith('<') ? shape(0) : text}`;
+}
 
 interface SummaryProps {
   summary: UsageSummary;
@@ -182,7 +185,7 @@ function Totals({ totals, before }: { totals: SummaryTotals; before: SummaryTota
         },
         {
           name: 'Cost',
-          value: atLeast(totals, format.cost(totals.cost_usd)),
+          value: atLeast(totals, format.cost),
           note: compared(
             (of) => of.cost_usd ?? 0,
             unpriced === 0 ? '' : `no price for ${format.count(unpriced)}`,
@@ -350,7 +353,7 @@ function Numbers({ groups, by, query }: { groups: readonly Group[]; by: string; 
     number('Cache read', (totals) => format.count(totals.cache_read_tokens), 'isMinor'),
     number('Cache write', (totals) => format.count(totals.cache_write_tokens), 'isMinor'),
     number('Output', (totals) => format.count(totals.output_tokens), 'isLesser'),
-    number('Cost', (totals) => atLeast(totals, cost(totals.cost_usd))),
+    number('Cost', (totals) => atLeast(totals, cost)),
     number('First byte, median', (totals) => median(totals.first_byte_ms?.p50), 'isMinor'),
     number('95% within', (totals) => slow(totals.first_byte_ms?.p95), 'isMinor'),
   ];
