@@ -12,11 +12,16 @@ export interface TapeFile {
 /** Throws CliError if the folder is no tape. Also files that are no part of a tape: they would be given away with it. */
 export function* filesOfTape(folder: string): Iterable<TapeFile> {
   readTape(folder);
-  const entries = readdirSync(folder, { recursive: true, withFileTypes: true });
-  const files = entries
-    .filter((entry) => entry.isFile())
-    .map((entry) => path.join(entry.parentPath, entry.name));
-  for (const file of files.sort()) {
+  for (const file of filesBelow(folder).sort()) {
     yield { name: path.relative(folder, file).replaceAll(path.sep, '/'), text: readFileSync(file, 'utf8') };
   }
+}
+
+/** Not `readdirSync` with `recursive`: from Node 22 on, it goes into linked folders. */
+function filesBelow(folder: string): string[] {
+  return readdirSync(folder, { withFileTypes: true }).flatMap((entry) => {
+    const whole = path.join(folder, entry.name);
+    if (entry.isDirectory()) return filesBelow(whole);
+    return entry.isFile() ? [whole] : [];
+  });
 }

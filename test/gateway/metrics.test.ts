@@ -186,7 +186,22 @@ describe('a stream', () => {
     },
   );
 
-  it('of the built-in provider counts chunks; a whole answer has none', async () => {
+  it.each(rows)(
+    'that comes at once has each chunk behind the first in no time: %s clients, %s provider',
+    async (protocol, to) => {
+      const upstream = await scriptedProvider();
+      const end = FINISH[to] + TERMINAL[to];
+      upstream.play({ steps: [START[to] + content(to, 'a') + content(to, 'b') + end] });
+      const providers = { mistral: provider(`${upstream.url}/v1`, to, ['m']) };
+      const server = await gateway({ config: { providers, metrics: true } });
+      await (await send(server, { protocol, model: 'm', stream: true })).text();
+      const metrics = await counted(server, 1);
+      expect(metrics.sum(`${CHUNKS}_count`)).toBe(1 + end.split('\n\n').length - 1);
+      expect(metrics.sum(`${CHUNKS}_sum`)).toBe(0);
+    },
+  );
+
+  it('of the built-in provider has chunks, too; a whole answer has none', async () => {
     const server = await gateway({ config: { metrics: true } });
     await ask(server, {});
     const whole = await counted(server, 1);

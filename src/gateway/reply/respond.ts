@@ -168,6 +168,8 @@ function writeStream(
   exchange.sink.open(streamHeaders(headers, admission, client), writer);
   const { cutsBrokenStreams: cutsBroken } = client;
   const settle = hold && ((outcome: Outcome) => hold.settle(outcome, trace));
+  // They came with the first chunk.
+  if (opening.rest.length > 0) trace.progress.gaps?.observe(0, opening.rest.length);
   const ended = pump({ source, writer, errorEvent, cutsBroken, exchange, trace, settle, clock: deps.clock });
   forgetStart(opening);
   if (!isKept(options)) return ended;
