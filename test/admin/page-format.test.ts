@@ -1,6 +1,6 @@
 // Durations on the page: no second and no minute has 60 parts of the next smaller unit; marks of an axis have one unit.
 import { expect, it } from 'vitest';
-import { change, duration, durationMarks } from '../../src/admin/page/format.ts';
+import { ago, change, duration, durationMarks } from '../../src/admin/page/format.ts';
 
 it.each([
   [0, ['0']],
@@ -51,4 +51,19 @@ it.each([
       ?.replace(/[^\d.,]/g, '')
       .replace(/,(?=\d{3})/, ''),
   ).toBe(digits);
+});
+
+it.each([
+  [59.4, '59'],
+  [59.6, '1'],
+  [89, '1'],
+  [59.4 * 60, '59'],
+  [59.6 * 60, '1'],
+  [23.4 * 3600, '23'],
+  [23.6 * 3600, '1'],
+])('%d seconds ago have no 60 parts either', (seconds, number) => {
+  const now = Date.parse('2026-11-28T12:00:00Z');
+  const at = new Date(now - seconds * 1000).toISOString();
+  // A day ago may be a word of the locale.
+  expect(ago(at, now).match(/\d+/)?.[0] ?? '1').toBe(number);
 });

@@ -31,7 +31,7 @@ describe.skipIf(chrome === undefined)('looks of the page', { timeout: 240_000 },
   }
 
   async function stepsAreSentences(page: Page): Promise<void> {
-    await go(page, 'connect?tool=claude');
+    await go(page, 'connect?tool=codex');
     const heights = await page
       .locator('ol.steps li')
       .evaluateAll((items) => items.map((item) => item.getBoundingClientRect().height));

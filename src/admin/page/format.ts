@@ -180,17 +180,19 @@ export function change(now: number, before: number): string | undefined {
 export const clockOf = (value: MaybeTime): string => at(value, clock);
 export const timeOfDay = (value: MaybeTime): string => at(value, clockWithSeconds);
 
+/** With what the next smaller unit is rounded to: 60 of those are one already. */
 const STEPS = [
-  ['day', 86_400],
-  ['hour', 3600],
-  ['minute', 60],
+  ['day', 86_400, 3600],
+  ['hour', 3600, 60],
+  ['minute', 60, 1],
 ] as const;
 
 /** "3 hours ago", "in 2 days". */
 export function ago(value: MaybeTime, now = Date.now()): string {
   if (value === null || value === undefined) return UNKNOWN;
   const seconds = (Date.parse(value) - now) / 1000;
-  for (const [name, length] of STEPS)
-    if (Math.abs(seconds) >= length) return relative.format(Math.round(seconds / length), name);
+  for (const [name, length, smaller] of STEPS)
+    if (Math.round(Math.abs(seconds) / smaller) * smaller >= length)
+      return relative.format(Math.round(seconds / length), name);
   return relative.format(Math.round(seconds), 'second');
 }

@@ -172,20 +172,22 @@ function Names({ rows, reset }: { rows: readonly Row[]; reset: Reset }): VNode {
   `;
 }
 
-const TARGETS: readonly Column<Target>[] = [
+const STATE: Column<Target> = {
+  title: 'State',
+  cell: ({ state, until, failures }) =>
+    state === 'healthy'
+      ? ''
+      : html`<${State} tone=${HEALTH_TONES[state]}>${state}<//>
+          <span class="quiet-text">
+            ${failures > 0 && `${failures === 1 ? '1 failure' : `${format.count(failures)} failures in a row`}; `}asked
+            again${' '}
+            <${Time} at=${until} />
+          </span>`,
+};
+
+const targetColumnsOf = (targets: readonly Target[]): readonly Column<Target>[] => [
   { title: 'Target', cell: keyOf, isHead: true, isName: true },
-  {
-    title: 'State',
-    cell: ({ state, until, failures }) =>
-      state === 'healthy'
-        ? ''
-        : html`<${State} tone=${HEALTH_TONES[state]}>${state}<//>
-            <span class="quiet-text">
-              ${failures > 0 && `${failures === 1 ? '1 failure' : `${format.count(failures)} failures in a row`}; `}asked
-              again${' '}
-              <${Time} at=${until} />
-            </span>`,
-  },
+  ...(targets.some(({ state }) => state !== 'healthy') ? [STATE] : []),
   { title: 'Lacks', cell: (target) => lacks(target), isMinor: true },
   { title: 'Context', cell: (target) => format.short(target.context_window), isNumber: true, isLesser: true },
   { title: 'Output', cell: (target) => format.short(target.max_output), isNumber: true, isMinor: true },
@@ -197,7 +199,7 @@ function Inside({ of: { model, route, targets }, reset }: { of: Row; reset: Rese
   return html`
     <${Table}
       caption=${`Targets of ${model.name}, in their order`}
-      columns=${TARGETS}
+      columns=${targetColumnsOf(targets)}
       rows=${targets}
       keyOf=${keyOf}
       asCards
