@@ -275,5 +275,15 @@ describe.skipIf(chrome === undefined)('the frame of the page', { timeout: 120_00
     }));
     expect(lines).toBeLessThan(2);
     expect(shown).toContain('ntral-1');
+    // Narrower, a letter's width at most is free behind the ellipsis; the tail is moved over it.
+    const gaps = new Set<string>();
+    for (const width of [1000, 990, 980, 970]) {
+      await page.setViewportSize({ width, height: 800 });
+      await expect
+        .poll(() => cell.evaluate((element) => (element as HTMLElement).style.getPropertyValue('--gap')))
+        .toMatch(/px$/);
+      gaps.add(await cell.evaluate((element) => getComputedStyle(element, '::after').translate));
+    }
+    expect(gaps.size).toBeGreaterThan(1);
   });
 });

@@ -144,8 +144,8 @@ function Frame({ account, onLeave }: { account: string | null; onLeave: () => vo
       <p class="brand">Gateway</p>
       <${Views} views=${views} view=${view} title=${title} />
       ${account === null && html`<${Search} />`}
+      ${account === null ? html`<${Connection} />` : html`<p class="session"><${Name} of=${account} /></p>`}
       <div class="tools">
-        ${account === null ? html`<${Connection} />` : html`<p class="quiet-text"><${Name} of=${account} /></p>`}
         <${ThemeSwitch} />
         <button type="button" class="quiet" onClick=${leave}>Sign out</button>
       </div>
@@ -214,7 +214,7 @@ const CONNECTIONS = {
 function Connection(): VNode {
   useLiveStream();
   const { tone, text } = CONNECTIONS[useLive(({ connection }) => connection)];
-  return html`<p class="state ${tone}" role="status">${text}</p>`;
+  return html`<p class="session state ${tone}" role="status">${text}</p>`;
 }
 
 /** A fault of one view leaves the others usable. */

@@ -42,7 +42,8 @@ export function Search(): VNode {
     forget();
   }
   const isOpen = results !== undefined && text !== '';
-  const found = results ?? [];
+  const found = results instanceof Error || results === undefined ? [] : results;
+  const nothing = results instanceof Error ? results.message : 'Nothing found';
   const onKey = (event: KeyboardEvent): void => {
     if (event.key === 'Escape') close();
     const step = event.key === 'ArrowDown' ? 1 : event.key === 'ArrowUp' ? -1 : 0;
@@ -77,7 +78,7 @@ export function Search(): VNode {
     <kbd aria-hidden="true">/</kbd>
     <${Found} found=${isOpen ? found : []} chosen=${chosen} close=${close} />
     <p class=${isOpen && found.length === 0 ? 'nothing' : 'hidden'} role="status">
-      ${isOpen ? (found.length === 0 ? 'Nothing found' : `${found.length} found`) : ''}
+      ${isOpen ? (found.length === 0 ? nothing : `${found.length} found`) : ''}
     </p>
   </div>`;
 }
@@ -134,9 +135,11 @@ function useReach(
   }, []);
 }
 
+type Results = readonly SearchResult[] | Error;
+
 /** undefined: nothing was asked, or the answer is not there. */
-function useResults(text: string): { results: readonly SearchResult[] | undefined; forget: () => void } {
-  const [results, setResults] = useState<readonly SearchResult[]>();
+function useResults(text: string): { results: Results | undefined; forget: () => void } {
+  const [results, setResults] = useState<Results>();
   useEffect(() => {
     const wanted = text.trim();
     if (wanted === '') {
@@ -149,8 +152,8 @@ function useResults(text: string): { results: readonly SearchResult[] | undefine
         ({ data }) => {
           if (!abort.signal.aborted) setResults(data);
         },
-        () => {
-          if (!abort.signal.aborted) setResults([]);
+        (error: unknown) => {
+          if (!abort.signal.aborted) setResults(error as Error);
         },
       );
     }, TYPING_MS);

@@ -3,6 +3,7 @@
 import { useRef, useState } from 'preact/hooks';
 import * as format from '../format.ts';
 import { html, type Children } from '../html.ts';
+import { useClosedGap } from '../gap.ts';
 import type { VNode } from 'preact';
 
 /** Relative, with the whole time as its title. */
@@ -22,9 +23,21 @@ const TAIL = 7;
 /** A name of any length on one line: cut in its middle where there is no room, whole in its title and for screen readers. */
 export function Name({ of }: { of: string }): VNode {
   if (of.length <= LONGEST_NAME) return html`<span class="nowrap">${of}</span>`;
-  // Not between the two halves of one character.
-  const at = of.length - TAIL - (/[\udc00-\udfff]/.test(of.charAt(of.length - TAIL)) ? 1 : 0);
-  return html`<span class="cut" title=${of} data-head=${of.slice(0, at)} data-tail=${of.slice(at)}
+  return html`<${CutName} of=${of} />`;
+}
+
+function CutName({ of }: { of: string }): VNode {
+  // Not between the two halves of one character, nor before a space.
+  let at = of.length - TAIL - (/[\udc00-\udfff]/.test(of.charAt(of.length - TAIL)) ? 1 : 0);
+  while (of.charAt(at) === ' ') at += 1;
+  const place = useRef<HTMLSpanElement>(null);
+  useClosedGap(place, at, of);
+  return html`<span
+    ref=${place}
+    class="cut"
+    title=${of}
+    data-head=${of.slice(0, at)}
+    data-tail=${of.slice(at)}
     ><span>${of}</span></span
   >`;
 }

@@ -69,5 +69,7 @@ export function ThemeSwitch(): VNode {
       >${TITLES[item]}${item === own && html`<span class="hidden"> (chosen)</span>`}`,
     run: () => choose(item),
   }));
-  return html`<${Menu} label="Colours" items=${items}>${theme.startsWith('dark') ? '☾' : '☀'}<//>`;
+  return html`<${Menu} label="Colours" items=${items}
+    ><span class="sign">${theme.startsWith('dark') ? '☾' : '☀'}</span><//
+  >`;
 }
