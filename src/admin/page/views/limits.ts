@@ -5,7 +5,7 @@ import * as format from '../format.ts';
 import { html } from '../html.ts';
 import { AskDialog, textOf } from '../parts/dialog.ts';
 import { Select, Text } from '../parts/fields.ts';
-import { amountAlone, amountText, PER, Share } from '../parts/limit.ts';
+import { amountAlone, amountText, PER, Share, shareOf } from '../parts/limit.ts';
 import { Await, Empty, useLoaded } from '../parts/load.ts';
 import { Table, type Column } from '../parts/table.ts';
 import { Name, Time } from '../parts/text.ts';
@@ -136,14 +136,22 @@ function columnsOf(act: (doing: Doing) => void): readonly Column<Row>[] {
     },
     {
       title: 'Limit',
-      cell: ({ kind, limit }) =>
-        limit === undefined
-          ? `no limit${kind === undefined ? '' : ` of ${kind}`}`
-          : html`<span class="nowrap"
-                >${`${amountText(limit.kind, limit.limit + limit.granted)} ${PER[limit.per]}`}</span
-              >${limit.count === 'fresh' && ', without cache reads'}`,
+      cell: ({ of, kind, limit }) => html`
+        ${
+          limit === undefined
+            ? `no limit${kind === undefined ? '' : ` of ${kind}`}`
+            : html`<span class="nowrap"
+                  >${`${amountText(limit.kind, limit.limit + limit.granted)} ${PER[limit.per]}`}</span
+                >${limit.count === 'fresh' && ', without cache reads'}`
+        }
+        <${Grants} of=${of} kind=${kind} act=${act} />
+      `,
     },
-    { title: 'Used', cell: ({ limit }) => limit !== undefined && html`<${Share} limit=${limit} />` },
+    {
+      title: 'Used',
+      cell: ({ limit }) => limit !== undefined && html`<${Share} limit=${limit} />`,
+      isNumber: true,
+    },
     {
       title: 'Spent',
       cell: ({ limit }) =>
@@ -160,27 +168,6 @@ function columnsOf(act: (doing: Doing) => void): readonly Column<Row>[] {
       cell: ({ limit }) => limit !== undefined && html`<${Time} at=${limit.resets_at} />`,
     },
     {
-      title: 'Grants',
-      cell: ({ of, kind: own }) =>
-        of.grants.some(({ kind }) => kind === own) &&
-        html`<span class="grants"
-          >${of.grants
-            .filter(({ kind }) => kind === own)
-            .map(
-              (grant) =>
-                html`<span
-                  >${`+${amountText(grant.kind, grant.amount)} until ${format.timeOfHour(grant.until)} `}<button
-                    type="button"
-                    class="link danger"
-                    onClick=${() => act({ revoke: grant, account: of.account })}
-                  >
-                    Revoke<span class="hidden"> ${grant.id} of ${of.account}</span>
-                  </button></span
-                >`,
-            )}</span
-        >`,
-    },
-    {
       title: 'Actions',
       isTitleHidden: true,
       cell: ({ of, isFirst, limit }) =>
@@ -191,6 +178,31 @@ function columnsOf(act: (doing: Doing) => void): readonly Column<Row>[] {
         </button>`,
     },
   ];
+}
+
+interface GrantsProps {
+  of: AccountLimits;
+  kind: Row['kind'];
+  act: (doing: Doing) => void;
+}
+
+/** What raises the limit now. */
+function Grants({ of, kind, act }: GrantsProps): VNode {
+  const grants = of.grants.filter((grant) => grant.kind === kind);
+  return html`${grants.map(
+    (grant) =>
+      html`<div class="grant">
+        <span class="nowrap">+${amountText(grant.kind, grant.amount)}</span>${' '}
+        <span class="nowrap">until ${format.timeOfHour(grant.until)}</span>${' '}
+        <button
+          type="button"
+          class="link danger"
+          onClick=${() => act({ revoke: grant, account: of.account })}
+        >
+          Revoke<span class="hidden"> ${grant.id} of ${of.account}</span>
+        </button>
+      </div>`,
+  )}`;
 }
 
 const KINDS = { requests: 'Requests', tokens: 'Tokens', cost: 'Cost in USD' } as const;
@@ -210,7 +222,9 @@ interface DialogProps {
 }
 
 function Raise({ of, done, onClose }: DialogProps & { of: AccountLimits }): VNode {
-  const kinds = [...new Set(of.limits.map(({ kind }) => kind))];
+  // The kind of the fullest limit first, which is why it is raised.
+  const fullestFirst = [...of.limits].sort((one, other) => shareOf(other) - shareOf(one));
+  const kinds = [...new Set(fullestFirst.map(({ kind }) => kind))];
   const run = async (form: FormData): Promise<void> => {
     const kind = kinds.find((name) => name === textOf(form, 'kind')) ?? 'requests';
     const amount = Number((textOf(form, 'amount') ?? '').replace(',', '.'));
@@ -218,13 +232,13 @@ function Raise({ of, done, onClose }: DialogProps & { of: AccountLimits }): VNod
     const until = new Date(Date.now() + Number(textOf(form, 'for') ?? '1') * HOUR).toISOString();
     const path = `/limits/${encodeURIComponent(of.account)}/grants`;
     await write('POST', path, { [kind]: amount, until });
-    done(`${of.account} has ${amountText(kind, amount)} more until ${format.timeShort(until)}.`);
+    done(`${of.account} has ${amountText(kind, amount)} more until ${format.timeOfHour(until)}.`);
   };
   return html`
     <${AskDialog} title=${`Raise the limits of ${of.account}`} action="Raise" run=${run} onClose=${onClose}>
-      <p>This adds to every window of that kind until it ends, at once for all gateways on this database.</p>
+      <p>This raises every limit of that kind at once, for all gateways on this database.</p>
       <${Select}
-        label="Of"
+        label="Limits of"
         name="kind"
         value=${kinds[0]}
         choices=${kinds.map((kind) => ({ value: kind, title: KINDS[kind] }))}
@@ -243,8 +257,8 @@ function Revoke({ grant, account, done, onClose }: DialogProps & { grant: Grant;
   return html`
     <${AskDialog} title="Revoke the grant?" action="Revoke" isDangerous run=${run} onClose=${onClose}>
       <p>
-        ${account} loses the ${amountText(grant.kind, grant.amount)} more that hold until
-        ${` ${format.timeShort(grant.until)}`}, at once for all gateways on this database.
+        ${account} has ${amountText(grant.kind, grant.amount)} more until
+        ${` ${format.timeOfHour(grant.until)}`}. This ends it at once, for all gateways on this database.
       </p>
     <//>
   `;

@@ -2,7 +2,7 @@
 import type { AccountLimits, Attention, LiveTarget } from '../../api.ts';
 import * as format from '../../format.ts';
 import { html, type Children } from '../../html.ts';
-import { PER, shareOf, toneOf } from '../../parts/limit.ts';
+import { amountText, PER, shareOf, toneOf } from '../../parts/limit.ts';
 import { Name } from '../../parts/text.ts';
 import { hrefOf } from '../../route.ts';
 import type { VNode } from 'preact';
@@ -35,7 +35,9 @@ export function Strip({ attention, live, limits }: StripProps): VNode {
       <h2 id="attention">Needs you</h2>
       ${
         matters.length === 0
-          ? html`<p class="state good">Nothing: all targets answer, no account is near a limit.</p>`
+          ? html`<p class="state good">
+              <span>Nothing: all targets answer, no account is near a limit.</span>
+            </p>`
           : html`<ul>
               ${matters.map(({ tone, text }) => html`<li class="state ${tone}"><span>${text}</span></li>`)}
             </ul>`
@@ -90,14 +92,16 @@ function targetMatters(avoided: readonly Avoided[]): Matter[] {
   return withRest(shown, avoided.length, ['target is avoided', 'targets are avoided'], 'models');
 }
 
+const NEAR = format.wholeShare(0.8, 1);
+
 function accountMatters(limits: readonly AccountLimits[]): Matter[] {
   const near = limits.filter(({ share }) => share !== null && share >= 0.8);
   const shown = near.slice(0, MOST_SHOWN).map(({ account, limits: rows }): Matter => {
     const fullest = rows.reduce((most, row) => (shareOf(row) > shareOf(most) ? row : most));
-    const { kind, per, resets_at: at } = fullest;
+    const { kind, per, limit, granted, resets_at: at } = fullest;
     const share = shareOf(fullest);
-    const used = share >= 1 ? 'used up' : `used ${format.share(share, 1)} of`;
-    const said = ` has ${used} its limit of ${kind} ${PER[per]}; it begins anew `;
+    const used = share >= 1 ? 'used up' : `used ${format.wholeShare(share, 1)} of`;
+    const said = ` has ${used} its ${amountText(kind, limit + granted)} ${PER[per]}. The limit begins anew `;
     return {
       tone: toneOf(share) === 'bad' ? 'bad' : 'warn',
       text: html`<a href=${hrefOf('limits', { account })}><${Name} of=${account} /></a>${said}<time
@@ -110,7 +114,7 @@ function accountMatters(limits: readonly AccountLimits[]): Matter[] {
   return withRest(
     shown,
     near.length,
-    ['account is at 80 % of a limit or above', 'accounts are at 80 % of a limit or above'],
+    [`account is at ${NEAR} of a limit or above`, `accounts are at ${NEAR} of a limit or above`],
     'limits',
   );
 }

@@ -65,7 +65,7 @@ function Totals(): VNode {
         figures=${[
           { name: 'In flight', value: format.count(frame?.in_flight) },
           { name: 'Tokens a second', value: format.rate(pace) },
-          { name: 'Requests', value: format.short(totals?.requests), note: 'since the start' },
+          { name: 'Requests', value: format.short(totals?.requests), note: 'since the gateway started' },
           {
             name: 'Not answered fully',
             value: format.short(totals?.errors),
@@ -177,12 +177,17 @@ type TargetNow = Target & Partial<LiveTarget>;
 const TARGETS: readonly Column<TargetNow>[] = [
   { title: 'Target', cell: ({ provider, model }) => `${provider}/${model}`, isHead: true, isName: true },
   { title: 'State', cell: ({ state }) => html`<${State} tone=${HEALTH_TONES[state]}>${state}<//>` },
-  {
-    title: 'Asked again',
-    cell: ({ state, until }) =>
-      state === 'healthy' ? '' : until === null ? 'soon' : html`<${Time} at=${until} />`,
-    isMinor: true,
-  },
+];
+
+/** Only where a target is avoided. */
+const ASKED_AGAIN: Column<TargetNow> = {
+  title: 'Asked again',
+  cell: ({ state, until }) =>
+    state === 'healthy' ? '' : until === null ? 'soon' : html`<${Time} at=${until} />`,
+  isMinor: true,
+};
+
+const COUNTS: readonly Column<TargetNow>[] = [
   {
     title: 'Failures in a row',
     cell: ({ failures }) => format.count(failures),
@@ -219,11 +224,13 @@ function Health(): VNode {
             )
             .sort((a, b) => RANK[a.state] - RANK[b.state]);
           const firstByte = format.durations(shown.map((target) => target.first_byte_ms));
+          const ill = shown.filter(({ state }) => state !== 'healthy').length;
           const columns: Column<TargetNow>[] = [
             ...TARGETS,
+            ...(ill > 0 ? [ASKED_AGAIN] : []),
+            ...COUNTS,
             { title: 'First byte', cell: (target) => firstByte(target.first_byte_ms), isNumber: true },
           ];
-          const ill = shown.filter(({ state }) => state !== 'healthy').length;
           return html`
             <p>
               ${
