@@ -118,7 +118,8 @@ const answered =
     await page.route(`**${path}*`, (route) => (reply === undefined ? undefined : route.fulfill(reply)));
     await page.evaluate(`location.hash = ${JSON.stringify(`#/${text}`)}`);
     await (reply === undefined ? page.getByRole('progressbar') : page.getByRole('alert')).first().waitFor();
-    await page.unroute(`**${path}*`);
+    // A load would go on.
+    if (reply !== undefined) await page.unroute(`**${path}*`);
   };
 
 const AWAY = {
@@ -211,6 +212,7 @@ export const STATES: Readonly<Record<string, State>> = {
 
 /** Closes what is open: dialogs, menus, drafts. */
 export async function leave(page: Page): Promise<void> {
+  await page.unrouteAll();
   for (let turn = 0; turn < 2; turn += 1) await page.keyboard.press('Escape');
   const unsaved = page.getByRole('button', { name: 'Close without it' });
   await expect

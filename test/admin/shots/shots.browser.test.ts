@@ -1,5 +1,5 @@
 // Pictures of every view with realistic data, to be looked at: PAGE_SHOTS=FOLDER npx vitest run test/admin/shots. PAGE_VIEWS=usage,now and
-// PAGE_WIDTHS=360 take a part of them, PAGE_LOOKS=light too. Without PAGE_SHOTS, nothing runs.
+// PAGE_WIDTHS=360 take a part of them, PAGE_LOOKS=light too, PAGE_SCREENS=9 longer ones. Without PAGE_SHOTS, nothing runs.
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Page } from 'playwright-core';
@@ -98,8 +98,10 @@ describe.skipIf(chrome === undefined || folder === undefined)('pictures', { time
         );
         const name = `${place}-${width}-${look}`.replace(/\W+/g, '-');
         // The first screens: a table of hundreds of rows shows no more.
-        const height = await page.evaluate(() =>
-          Math.min(document.documentElement.scrollHeight, 3 * innerHeight),
+        const most = Number(process.env['PAGE_SCREENS'] ?? 3);
+        const height = await page.evaluate(
+          (screens) => Math.min(document.documentElement.scrollHeight, screens * innerHeight),
+          most,
         );
         await page.screenshot({
           path: join(folder ?? '', `${name}.png`),
