@@ -63,7 +63,7 @@ describe.skipIf(chrome === undefined)('keys and accounts', { timeout: 120_000 },
     await page.getByRole('button', { name: 'Create a key', exact: true }).click();
     const form = page.getByRole('dialog', { name: 'Create a key' });
     await form.getByLabel('Account', { exact: true }).fill('ada');
-    await form.getByLabel('Name', { exact: true }).fill('the newest');
+    await form.getByLabel('Name of the key').fill('the newest');
     await form.getByRole('button', { name: 'Create' }).click();
     const made = page.getByRole('dialog', { name: 'Your new key' });
     await made.getByRole('button', { name: 'Copy: New key' }).click();
@@ -75,10 +75,10 @@ describe.skipIf(chrome === undefined)('keys and accounts', { timeout: 120_000 },
 
   it('finds keys and accounts by the server, and shows the ended ones when they are chosen', async () => {
     const page = await open();
-    await page.getByLabel('Find', { exact: true }).fill('LAPT');
+    await page.getByLabel('Find an account or a key').fill('LAPT');
     await expect.poll(() => keysTable(page).getByRole('row').count(), { timeout: PATIENCE }).toBe(2);
     await page.getByText('No account has this in its name.').waitFor();
-    await page.getByLabel('Find', { exact: true }).fill('');
+    await page.getByLabel('Find an account or a key').fill('');
     await page.getByLabel('Keys', { exact: true }).selectOption('ended');
     await keysTable(page).getByText('expired').first().waitFor();
     await page.getByRole('link', { name: 'Next page' }).click();

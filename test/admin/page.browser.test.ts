@@ -204,7 +204,7 @@ describe.skipIf(chrome === undefined)('the page', { timeout: 120_000 }, () => {
     await page.getByRole('button', { name: 'Create a key', exact: true }).click();
     const form = page.getByRole('dialog', { name: 'Create a key' });
     await form.getByLabel('Account', { exact: true }).fill(MARKUP);
-    await form.getByLabel('Name', { exact: true }).fill('from the page');
+    await form.getByLabel('Name of the key').fill('from the page');
     await form.getByRole('button', { name: 'Create' }).click();
     const created = page.getByRole('dialog', { name: 'Your new key' });
     const key = (await created.locator('code').innerText()).trim();

@@ -116,7 +116,7 @@ function ApproveDialog({ of, done, onClose }: DialogProps): VNode {
     });
     done(`${of.code} is approved for ${account}.`);
   };
-  const choices = [{ value: '', title: 'As configured' }].concat(
+  const choices = [{ value: '', title: 'The default tier' }].concat(
     (tiers.value?.data ?? []).map(({ tier }) => ({ value: tier, title: tier })),
   );
   return html`<${AskDialog} title="Let this client in?" action="Approve" run=${run} onClose=${onClose}>

@@ -49,8 +49,8 @@ export function RemoveDialog({ of, done, onClose }: AccountDialogProps): VNode {
     onClose=${onClose}
   >
     <p>
-      <b>${account}</b> goes with ${counted(keys, 'key')}, which ${keys === 1 ? 'is' : 'are'} refused at once,
-      with its stored answers and its usage. This cannot be undone.
+      The account <b>${account}</b> is deleted, with ${counted(keys, 'key')}, its stored answers and its
+      usage. Its keys are refused at once. This cannot be undone.
     </p>
     <${Text} label="Type the name of the account" name="account" required />
   <//>`;

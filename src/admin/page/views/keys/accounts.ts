@@ -65,7 +65,7 @@ export function Accounts({ accounts, isFiltered, tiers, turn, changed, open }: A
           save=${(chosen: string) => assign(row, chosen)}
         />`,
     },
-    { title: 'Keys', cell: ({ keys }) => format.count(keys), isNumber: true },
+    { title: 'All keys', cell: ({ keys }) => format.count(keys), isNumber: true },
     { title: 'Created', cell: (row) => html`<${Time} at=${row.created_at} />`, isMinor: true },
     {
       title: 'Actions',
@@ -183,7 +183,7 @@ function AccountKeys({
           ? html`<p>No key of this account is valid.</p>`
           : html`<${Keys} caption=${`Valid keys of ${account}`} keys=${data} open=${open} isOfAccount />`
       }
-      <p>
+      <p class="below">
         <a href=${hrefOf('keys', { account, state: 'all' })}
           >${next === null ? 'With revoked and expired ones' : 'All keys'}<span class="hidden">
             of ${account}</span

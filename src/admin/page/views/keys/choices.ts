@@ -64,7 +64,7 @@ export function ModelChoice(): VNode {
   const [isEvery, setEvery] = useState(true);
   return html`<fieldset>
     <legend>Models</legend>
-    <${Check} label="every model, also later ones" name="every" checked=${isEvery} onChange=${setEvery} />
+    <${Check} label="Every model, also later ones" name="every" checked=${isEvery} onChange=${setEvery} />
     ${!isEvery && html`<${SomeModels} />`}
   </fieldset>`;
 }

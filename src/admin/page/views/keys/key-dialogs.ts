@@ -64,10 +64,14 @@ export function CreateDialog({ account, accounts, tiers, created, onClose }: Cre
       label="Tier of a new account"
       name="tier"
       value=""
-      choices=${[{ value: '', title: 'As configured' }, ...tiers.map((tier) => ({ value: tier.tier, title: tierTitle(tier) }))]}
+      choices=${[{ value: '', title: 'The default tier' }, ...tiers.map((tier) => ({ value: tier.tier, title: tierTitle(tier) }))]}
     />
-    <${Text} label="Name" name="name" hint="By which you recognise it: a tool, a machine. Optional." />
-    <fieldset>
+    <${Text}
+      label="Name of the key"
+      name="name"
+      hint="What it is for, such as a tool or a machine. Optional."
+    />
+    <fieldset class="permissions">
       <legend>May use</legend>
       ${PERMISSIONS.map((name) => html`<${Check} label=${name} name="permissions" value=${name} checked />`)}
     </fieldset>
@@ -80,7 +84,7 @@ const GRACES = [
   { value: '86400', title: 'For a day' },
   { value: '3600', title: 'For an hour' },
   { value: '604800', title: 'For a week' },
-  { value: '0', title: 'Not at all: it ends at once' },
+  { value: '0', title: 'Not at all: it is refused at once' },
 ];
 
 export function RotateDialog({
@@ -102,7 +106,7 @@ export function RotateDialog({
       A new key takes the place of <code>${prefix}…</code> of the account ${account}, with the same name,
       permissions and models.
     </p>
-    <${Select} label="The old key works on" name="grace" value="86400" choices=${GRACES} />
+    <${Select} label="The old key stays valid" name="grace" value="86400" choices=${GRACES} />
   <//>`;
 }
 
@@ -122,10 +126,10 @@ export function CreatedDialog({
     setAsked(true);
   };
   return html`<${Dialog} title="Your new key" onClose=${leave}>
-    <p>Copy it now: it is shown here alone, and is not stored.</p>
+    <p>Copy it now: it is shown only once.</p>
     <${Code} label="New key" text=${key.key} wraps onCopy=${() => setCopied(true)} />
     ${key.warnings.length > 0 && html`<${Warnings} of=${key.warnings} />`}
-    <p class="quiet-text">Account ${key.account}. The gateway stores a hash of it.</p>
+    <p class="quiet-text">It is a key of the account ${key.account}. The gateway stores only its hash.</p>
     ${
       isAsked && !isCopied
         ? html`<div class="failure" role="alert">

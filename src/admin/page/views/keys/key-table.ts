@@ -2,10 +2,10 @@
 import { PERMISSIONS } from '../../../../canonical/request.ts';
 import type { Key } from '../../api.ts';
 import * as format from '../../format.ts';
-import { html } from '../../html.ts';
+import { html, type Children } from '../../html.ts';
 import { Menu } from '../../parts/menu.ts';
 import { Table, type Column } from '../../parts/table.ts';
-import { State, Time, Unknown } from '../../parts/text.ts';
+import { Name, State, Time, Unknown } from '../../parts/text.ts';
 import { hrefOf } from '../../route.ts';
 import type { Open } from './state.ts';
 import type { VNode } from 'preact';
@@ -30,7 +30,7 @@ const COLUMNS: readonly Column<Key>[] = [
     cell: ({ permissions }) => html`<span class="nowrap">${permissionsText(permissions)}</span>`,
     isMinor: true,
   },
-  { title: 'Models', cell: ({ models }) => modelsText(models), isMinor: true, isName: true },
+  { title: 'Models', cell: ({ models }) => modelsOf(models), isMinor: true, isName: true },
   {
     title: 'Last used',
     cell: (key) => (key.last_used_at === null ? 'never' : html`<${Time} at=${key.last_used_at} />`),
@@ -43,6 +43,12 @@ const COLUMNS: readonly Column<Key>[] = [
   { title: 'State', cell: stateOf },
 ];
 
+/** The account stands above it, and leaves room for this. */
+const OF_ACCOUNT: readonly Column<Key>[] = [
+  ...COLUMNS.filter(({ title }) => title !== 'Account'),
+  { title: 'Created', cell: (key) => html`<${Time} at=${key.created_at} />`, isExtra: true },
+];
+
 interface KeysProps {
   caption: string;
   keys: readonly Key[];
@@ -53,7 +59,7 @@ interface KeysProps {
 
 export function Keys({ caption, keys, open, isOfAccount = false }: KeysProps): VNode {
   const columns = [
-    ...(isOfAccount ? COLUMNS.filter(({ title }) => title !== 'Account') : COLUMNS),
+    ...(isOfAccount ? OF_ACCOUNT : COLUMNS),
     {
       title: 'Actions',
       isTitleHidden: true,
@@ -69,15 +75,21 @@ export function Keys({ caption, keys, open, isOfAccount = false }: KeysProps): V
   />`;
 }
 
-const MOST_NAMED = 3;
+/** Characters of names that have room beside the number of the others. */
+const ROOM = 16;
 
 const permissionsText = (permissions: Key['permissions']): string =>
   permissions.length === PERMISSIONS.length ? 'all' : permissions.join(', ');
 
-function modelsText(models: readonly string[] | null): string {
+function modelsOf(models: readonly string[] | null): Children {
   if (models === null) return 'all';
-  const more = models.length - MOST_NAMED;
-  return models.slice(0, MOST_NAMED).join(', ') + (more > 0 ? ` and ${format.count(more)} more` : '');
+  const two = models.slice(0, 2).join(', ');
+  const named = two.length > ROOM ? 1 : 2;
+  const names = models.slice(0, named).join(', ');
+  if (models.length <= named) return names;
+  return html`<span class="and-more" title=${models.join(', ')}>
+    <${Name} of=${names} /><span>and ${format.count(models.length - named)} more</span>
+  </span>`;
 }
 
 function KeyMenu({ of: key, open }: { of: Key; open: OpenIt }): VNode {

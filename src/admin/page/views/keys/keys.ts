@@ -70,7 +70,7 @@ export function KeysView({ place, change }: ViewProps): VNode {
     <${WaitingSignIns} />
     <${Filters} place=${place} change=${change} />
     <section>
-      <h2>Accounts</h2>
+      <h2>Accounts, newest first</h2>
       <${Await} of=${accounts}>
         ${({ data, next }: Page<Account>) => html`
           <${Accounts}
@@ -104,7 +104,7 @@ function Filters({ place: { query }, change }: ViewProps): VNode {
     change({ cursor: undefined, accounts: undefined, ...more }, isMore);
   return html`<div class="filters" role="search">
     <${Text}
-      label="Find"
+      label="Find an account or a key"
       name="find"
       value=${find}
       onChange=${(value: string, isMore: boolean) => filter({ find: value.trim() }, isMore)}
@@ -128,7 +128,7 @@ interface KeysSectionProps {
 function KeysSection({ query, keys, open }: KeysSectionProps): VNode {
   const { find = '', state = '', account } = query;
   return html`<section>
-    <h2>Keys${account !== undefined && html` of <${Name} of=${account} />`}</h2>
+    <h2>Keys${account !== undefined && html` of <${Name} of=${account} />`}, newest first</h2>
     ${account !== undefined && html`<p><a href=${hrefOf('keys', { find, state })}>Keys of all accounts</a></p>`}
     <${Await} of=${keys}>
       ${({ data, next }: Page<Key>) => html`
@@ -183,7 +183,7 @@ function NoKeys({
   if (next !== null) return html`<p>No key of those looked at so far fits.</p>`;
   if (isFiltered || state !== '') {
     return html`<${Empty} title="No key fits.">
-      <p>Shorten what “Find” looks for, or choose other keys: <a href=${hrefOf('keys')}>all valid ones</a></p>
+      <p>Look for a shorter text, or see <a href=${hrefOf('keys')}>all valid keys</a>.</p>
     <//>`;
   }
   return html`<${Empty} title="There are no valid keys.">
