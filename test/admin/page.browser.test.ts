@@ -267,7 +267,7 @@ describe.skipIf(chrome === undefined)('the page', { timeout: 120_000 }, () => {
     await press('Enter');
     const question = page.getByRole('dialog', { name: 'Remove this account?' });
     await question.waitFor();
-    expect(await question.innerText()).toContain('1 key, which is refused at once');
+    expect(await question.innerText()).toContain('The key is refused at once');
     await page.keyboard.type('another name');
     await press('Enter');
     await question.getByRole('alert').filter({ hasText: 'not the name of the account' }).waitFor();

@@ -50,7 +50,7 @@ export function RemoveDialog({ of, done, onClose }: AccountDialogProps): VNode {
   >
     <p>
       The account <b>${account}</b> is deleted, with ${counted(keys, 'key')}, its stored answers and its
-      usage. Its keys are refused at once. This cannot be undone.
+      usage. ${keys === 1 ? 'The key is' : 'The keys are'} refused at once. This cannot be undone.
     </p>
     <${Text} label="Type the name of the account" name="account" required />
   <//>`;
