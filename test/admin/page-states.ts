@@ -1,6 +1,6 @@
 // The states that the page can be in, each reached as a person reaches it: views, dialogs, menus, drafts, answers, failures. For what must
 // be true of all of them.
-import type { Page } from 'playwright-core';
+import type { APIResponse, Page } from 'playwright-core';
 import { expect, onTestFinished } from 'vitest';
 import type { TestGateway } from '../helpers/gateway.ts';
 import { askForCode } from '../sign-in/support.ts';
@@ -13,7 +13,6 @@ export interface Scene {
   /** Their ids. */
   request: string;
   failed: string;
-  underWay: string;
   conversation: string;
   stopped: string;
 }
@@ -33,10 +32,8 @@ export async function openScene(page: Page, running?: TestGateway): Promise<Scen
   const { data } = await page.evaluate<{ data: { id: string; stopped: string | null; subagents: number }[] }>(
     `fetch('/admin/api/v1/conversations?since=90d&limit=200').then((answer) => answer.json())`,
   );
-  const link = page.getByRole('table', { name: 'Requests in flight' }).getByRole('link').first();
-  const underWay = /(req_\w+)/.exec((await link.getAttribute('href')) ?? '')?.[1] ?? '';
   return {
-    ...{ gateway, page, underWay },
+    ...{ gateway, page },
     request: rows.find(({ detail }) => detail !== null)?.requestId ?? '',
     failed: rows.find(({ error }) => error !== null)?.requestId ?? '',
     conversation: data.find(({ subagents }) => subagents > 0)?.id ?? '',
@@ -111,6 +108,24 @@ async function newKey(page: Page): Promise<void> {
   await page.getByRole('dialog', { name: 'Your new key' }).waitFor();
 }
 
+/** The youngest one, as it is now: it must not end while it is looked at. */
+async function underWay(page: Page): Promise<void> {
+  await go(page, 'now');
+  const row = page.getByRole('table', { name: 'Requests in flight' }).getByRole('row').last();
+  const link = row.getByRole('link').first();
+  const id = /req_\w+/.exec((await link.getAttribute('href')) ?? '')?.[0] ?? '';
+  let first: APIResponse | undefined;
+  await page.route(`**/requests/${id}`, async (route) => {
+    first ??= await route.fetch();
+    await route.fulfill({ response: first });
+  });
+  await go(page, `requests/${id}`);
+  await page
+    .locator('.outcome')
+    .getByText(/^In flight/)
+    .waitFor();
+}
+
 /** An answer of the API in place of the real one; `undefined`: none comes. */
 const answered =
   (path: string, text: string, reply: object | undefined): State =>
@@ -139,9 +154,14 @@ export const STATES: Readonly<Record<string, State>> = {
   'requests of nobody': place('requests?since=30d&account=nobody'),
   'a request': (page, { request }) => go(page, `requests/${request}`),
   'a failed request': (page, { failed }) => go(page, `requests/${failed}`),
-  'a request under way': (page, { underWay }) => go(page, `requests/${underWay}`),
-  'no such request': (page, scene) =>
-    answered('/requests/req_nothing', 'requests/req_nothing', { ...AWAY, status: 404 })(page, scene),
+  'a request under way': underWay,
+  async 'no such request'(page) {
+    await page.evaluate(`location.hash = '#/requests/req_nothing'`);
+    await page
+      .getByRole('alert')
+      .getByText(/^No request/)
+      .waitFor();
+  },
   conversations: place('conversations?since=30d'),
   'a conversation': (page, { conversation }) => go(page, `conversations/${conversation}`),
   'a stopped conversation': (page, { stopped }) => go(page, `conversations/${stopped}`),
