@@ -57,6 +57,9 @@ const or = (value: Maybe, format: (value: number) => string): string =>
   value === null || value === undefined ? UNKNOWN : format(value);
 
 export const count = (value: Maybe): string => or(value, (known) => number.format(known));
+/** "1 commit", "2 commits". */
+export const counted = (value: number, noun: string): string =>
+  `${number.format(value)} ${noun}${value === 1 ? '' : 's'}`;
 export const rate = (value: Maybe): string => or(value, (known) => decimal.format(known));
 /** 12.3K: where space is short. */
 export const short = (value: Maybe): string =>
@@ -103,7 +106,10 @@ export function durations(values: readonly Maybe[]): (value: Maybe) => string {
   const most = Math.max(0, ...values.map((value) => value ?? 0));
   if (most >= 60_000) return duration;
   return (value) =>
-    or(value, (known) => (most < 1000 ? milliseconds(Math.round(known)) : hundredths(known / 1000)));
+    or(value, (known) => {
+      if (most < 1000) return milliseconds(Math.round(known));
+      return known > 0 && known < 5 ? `<${hundredths(0.01)}` : hundredths(known / 1000);
+    });
 }
 
 /** Of an axis: all in one unit, with the digits that one of them needs. */

@@ -83,15 +83,18 @@ export function useLoaded<Value>(
 /** Draws `children` once there is a value. A value that does not belong to the inputs is dimmed until the next one is there. */
 export function Await<Value>({
   of,
+  wayOut,
   children,
 }: {
   of: Loaded<Value>;
+  /** Beside another try, such as to the list without its filter. */
+  wayOut?: Children;
   children: (value: Value) => Children;
 }): VNode {
   const { value, error, isStale, reload } = of;
   const isWaiting = isStale || (value === undefined && error === undefined);
   return html`
-    ${error !== undefined && html`<${Failure} error=${error} retry=${reload} />`}
+    ${error !== undefined && html`<${Failure} error=${error} retry=${reload} wayOut=${wayOut} />`}
     <div class="loaded" aria-busy=${isWaiting ? 'true' : undefined}>
       ${isWaiting && html`<${Progress} />`}
       ${value === undefined ? isWaiting && html`<p class="loading">Loading…</p>` : children(value)}
@@ -111,7 +114,13 @@ function Progress(): VNode {
   return html`${isLong && html`<div class="progress" role="progressbar" aria-label="Loading"></div>`}`;
 }
 
-export function Failure({ error, retry }: { error: Error; retry?: () => void }): VNode {
+interface FailureProps {
+  error: Error;
+  retry?: () => void;
+  wayOut?: Children;
+}
+
+export function Failure({ error, retry, wayOut }: FailureProps): VNode {
   const faults = error instanceof ApiError ? error.faults.slice(1) : [];
   return html`
     <div class="failure" role="alert">
@@ -123,6 +132,7 @@ export function Failure({ error, retry }: { error: Error; retry?: () => void }):
         </ul>`
       }
       ${retry !== undefined && html`<button type="button" class="quiet" onClick=${retry}>Try again</button>`}
+      ${wayOut}
     </div>
   `;
 }

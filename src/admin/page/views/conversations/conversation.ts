@@ -1,6 +1,7 @@
 // One conversation: what it cost and which part of it, its sub-agents as a tree, where its prompt cache was missed, and the button that
 // lets it go on after a brake.
 import { useState } from 'preact/hooks';
+import { missWords } from '../../../../error-words.ts';
 import { get, isMember, write, type OneConversation } from '../../api.ts';
 import * as format from '../../format.ts';
 import { html, type Children } from '../../html.ts';
@@ -8,7 +9,7 @@ import { AskDialog, textOf } from '../../parts/dialog.ts';
 import { Text } from '../../parts/fields.ts';
 import { Await, useLoaded } from '../../parts/load.ts';
 import { Table, type Column } from '../../parts/table.ts';
-import { Facts, Figures, Name, Time, Unknown } from '../../parts/text.ts';
+import { Facts, Figures, Time, Unknown } from '../../parts/text.ts';
 import { hrefOf } from '../../route.ts';
 import { shortId } from './words.ts';
 import type { VNode } from 'preact';
@@ -43,7 +44,11 @@ function Whole({ of, done }: { of: OneConversation; done: (text: string) => void
       label="Sums"
       figures=${[
         { name: 'Cost', value: format.cost(of.cost_usd) },
-        { name: 'Requests', value: format.count(of.requests), note: `${format.count(subagents)} sub-agents` },
+        {
+          name: 'Requests',
+          value: format.count(of.requests),
+          note: subagents > 0 && format.counted(subagents, 'sub-agent'),
+        },
         {
           name: 'Input',
           value: format.short(of.input_tokens),
@@ -60,10 +65,7 @@ function Whole({ of, done }: { of: OneConversation; done: (text: string) => void
     <section>
       <${Facts} facts=${factsOf(of)} />
     </section>
-    <section>
-      <h2>Agents</h2>
-      <${Agents} of=${of.agents} />
-    </section>
+    <${Agents} of=${of.agents} />
     <${Parts}
       title="Models"
       rows=${of.models.map(({ provider, model, ...sums }) => ({ name: provider === null ? 'no target answered' : `${provider}/${model ?? ''}`, ...sums }))}
@@ -104,7 +106,7 @@ function Stopped({
     const path = `/conversations/${encodeURIComponent(id)}/continue`;
     await write('POST', path, cost === undefined ? {} : { cost_usd: cost });
     setAsking(false);
-    done('The conversation may go on; its counts begin anew.');
+    done('The conversation may go on. Its cost and its requests are counted from zero again.');
   };
   return html`
     <div class="stopped">
@@ -124,16 +126,12 @@ function Stopped({
         onClose=${() => setAsking(false)}
       >
         <p>
-          Its counts begin anew, at once for all gateways on this database. The agent goes on when its user
-          asks again.
+          Its cost and its requests are counted from zero again, by every gateway of this database. The agent
+          goes on when its user asks again.
         </p>
         ${
           stopped === 'conversation' &&
-          html`<${Text}
-            label="Cost in USD from now on"
-            name="cost"
-            hint="Empty: as much as a conversation may cost"
-          />`
+          html`<${Text} label="Cost in USD from now on" name="cost" hint="Left empty: the usual limit" />`
         }
       <//>`
     }
@@ -143,10 +141,10 @@ function Stopped({
 function factsOf(of: OneConversation) {
   const { account } = of;
   const work = [
-    of.commits > 0 && `${format.count(of.commits)} commits`,
-    of.pull_requests > 0 && `${format.count(of.pull_requests)} pull requests`,
+    of.commits > 0 && format.counted(of.commits, 'commit'),
+    of.pull_requests > 0 && format.counted(of.pull_requests, 'pull request'),
     of.lines_added + of.lines_removed > 0 &&
-      `${format.count(of.lines_added)} lines added, ${format.count(of.lines_removed)} removed`,
+      `${format.counted(of.lines_added, 'line')} added, ${format.count(of.lines_removed)} removed`,
   ].filter((text) => text !== false);
   return [
     { name: 'Id', value: html`<code class="id">${of.id}</code>` },
@@ -155,7 +153,7 @@ function factsOf(of: OneConversation) {
       value:
         account === null
           ? html`<${Unknown} word="removed account" />`
-          : html`<a href=${hrefOf('usage', { account })}><${Name} of=${account} /></a>`,
+          : html`<a href=${hrefOf('usage', { account })}>${account}</a>`,
     },
     ...(of.label === null ? [] : [{ name: 'Label', value: of.label }]),
     ...(of.client === null ? [] : [{ name: 'Program', value: of.client }]),
@@ -175,10 +173,14 @@ function factsOf(of: OneConversation) {
 
 const MOST_TURNS = 20;
 
-function turnsText({ turns }: OneConversation): string {
+function turnsText({ turns }: OneConversation): Children {
   const more = turns.length - MOST_TURNS;
-  const shown = turns.slice(0, MOST_TURNS).map(({ model, requests }) => `${model ?? 'none'} ×${requests}`);
-  return shown.join(' → ') + (more > 0 ? ` and ${format.count(more)} more` : '');
+  return html`${turns
+    .slice(0, MOST_TURNS)
+    .map(
+      ({ model, requests }, at) =>
+        html`${at > 0 && ' → '}<span class="turn">${model ?? 'no answer'} ×${requests}</span>`,
+    )}${more > 0 && ` and ${format.count(more)} more`}`;
 }
 
 /** Deeper ones stand at this depth. */
@@ -226,15 +228,20 @@ function branchesOf(agents: readonly Agent[]): Branch[] {
   return found;
 }
 
+/** Nothing where one did it all. */
 function Agents({ of }: { of: readonly Agent[] }): VNode {
-  return html`<div class="sums">
-    <${Table}
-      caption="Agents of the conversation"
-      columns=${[AGENT, ...sumsOf(of, ({ agent }: Branch) => agent)]}
-      rows=${branchesOf(of)}
-      keyOf=${({ agent }: Branch) => agent.id ?? ''}
-    />
-  </div>`;
+  if (of.length < 2) return html``;
+  return section(
+    'Agents',
+    html`<div class="sums">
+      <${Table}
+        caption="Agents of the conversation"
+        columns=${[AGENT, ...sumsOf(of, ({ agent }: Branch) => agent)]}
+        rows=${branchesOf(of)}
+        keyOf=${({ agent }: Branch) => agent.id ?? ''}
+      />
+    </div>`,
+  );
 }
 
 const agentName = ({ id, type }: Agent): string => (id === null ? 'main' : (type ?? 'sub-agent'));
@@ -311,7 +318,10 @@ const MISSES: readonly Column<Miss>[] = [
         : html`<a href=${hrefOf('requests', {}, request)}><${Time} at=${at} whole /></a>`,
     isHead: true,
   },
-  { title: 'Cause', cell: ({ cause, detail }) => (detail === null ? cause : `${cause}: ${detail}`) },
+  {
+    title: 'Cause',
+    cell: ({ cause, detail }) => `${missWords(cause)}${detail === null ? '' : ` (${detail})`}`,
+  },
   { title: 'Tokens', cell: ({ tokens }) => format.count(tokens), isNumber: true, isLesser: true },
   { title: 'Cost', cell: (miss) => format.cost(miss.cost_usd), isNumber: true },
 ];

@@ -35,6 +35,11 @@ function List({ place, change }: ViewProps): VNode {
   );
   const filter = (query: Query, isMore?: boolean): void => change({ ...query, cursor: undefined }, isMore);
   const accounts = useLoaded((signal) => get<Page<Account>>('/accounts', { limit: '1000' }, signal), []);
+  const isFiltered = account !== undefined || label !== undefined;
+  const all = html`<a
+    href=${hrefOf('conversations', { ...place.query, account: undefined, label: undefined, cursor: undefined })}
+    >Remove the filter</a
+  >`;
   const names = accounts.value?.data.map((row) => row.account) ?? (account === undefined ? [] : [account]);
   return html`
     <h1 tabindex="-1">Conversations</h1>
@@ -52,11 +57,19 @@ function List({ place, change }: ViewProps): VNode {
         onChange=${(value: string, isMore: boolean) => filter({ label: value }, isMore)}
       />
     </div>
-    <${Await} of=${found}>
+    <${Await} of=${found} wayOut=${isFiltered && all}>
       ${({ data, next }: Page<Conversation>) =>
         data.length === 0 && cursor === undefined
-          ? html`<${Empty} title="No conversations in this window.">
-              <p>Requests of an agent are one conversation by the id that it sends, or by their beginning.</p>
+          ? html`<${Empty}
+              title=${isFiltered ? 'No conversation fits this filter.' : 'No conversations in this window.'}
+            >
+              <p>
+                ${
+                  isFiltered
+                    ? html`${all}, or choose a longer window.`
+                    : 'Requests with the same conversation id, or with the same beginning, are one conversation.'
+                }
+              </p>
             <//>`
           : html`
               <${Table}
@@ -95,7 +108,9 @@ function columnsFor(rows: readonly Conversation[]): readonly Column<Conversation
     {
       title: 'Cache misses',
       cell: ({ misses, misses_cost_usd: known }) =>
-        misses === 0 ? '0' : `${format.count(misses)}${known === null ? '' : ` (${lost(known)})`}`,
+        html`${format.count(misses)}<span class="aside"
+            >${misses > 0 && known !== null && `(${lost(known)})`}</span
+          >`,
       isNumber: true,
       isLesser: true,
     },
@@ -105,7 +120,8 @@ function columnsFor(rows: readonly Conversation[]): readonly Column<Conversation
 
 const STATE: Column<Conversation> = {
   title: 'State',
-  cell: ({ stopped }) => stopped !== null && html`<${State} tone="bad">${STOPS[stopped]}<//>`,
+  cell: ({ stopped }) =>
+    stopped !== null && html`<span class="stop"><${State} tone="bad">${STOPS[stopped]}<//></span>`,
 };
 
 const COLUMNS: readonly Column<Conversation>[] = [

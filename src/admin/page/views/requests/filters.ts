@@ -93,22 +93,24 @@ export function RequestFilters({ place, change }: ViewProps): VNode {
         suggestions=${models.value?.data.map(({ name }) => name) ?? []}
         onChange=${(value: string, isMore: boolean) => filter({ model: value }, isMore)}
       />
-      <${Check}
-        label="Only errors"
-        name="errors"
-        checked=${errors === 'true'}
-        onChange=${(checked: boolean) => filter({ errors: checked ? 'true' : undefined })}
-      />
-      ${
-        !isMember() &&
-        html`<${Check}
-          label="Live"
-          name="live"
-          checked=${isTail(place.query)}
-          unusable=${hasEnded(place.query) ? 'this window has ended' : undefined}
-          onChange=${(checked: boolean) => filter({ live: checked ? 'true' : undefined })}
-        />`
-      }
+      <div class="checks">
+        <${Check}
+          label="Only errors"
+          name="errors"
+          checked=${errors === 'true'}
+          onChange=${(checked: boolean) => filter({ errors: checked ? 'true' : undefined })}
+        />
+        ${
+          !isMember() &&
+          html`<${Check}
+            label="Live"
+            name="live"
+            checked=${isTail(place.query)}
+            unusable=${hasEnded(place.query) ? 'this window has ended' : undefined}
+            onChange=${(checked: boolean) => filter({ live: checked ? 'true' : undefined })}
+          />`
+        }
+      </div>
     </div>
     <${More} place=${place} models=${models.value?.data ?? []} filter=${filter} />
   `;

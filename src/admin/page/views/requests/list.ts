@@ -7,7 +7,7 @@ import { useLive } from '../../live.ts';
 import { Await, Empty, useLoaded } from '../../parts/load.ts';
 import { Outcome, toneOf } from './outcome.ts';
 import { Table, type Column } from '../../parts/table.ts';
-import { Time, Unknown } from '../../parts/text.ts';
+import { Name, Time, Unknown } from '../../parts/text.ts';
 import { hasEnded, windowOf } from '../../parts/window.ts';
 import { hrefOf, type ViewProps } from '../../route.ts';
 import { fits, filtersOf, isTail, RequestFilters } from './filters.ts';
@@ -45,7 +45,10 @@ function List({ place, change }: ViewProps): VNode {
     <h1 tabindex="-1">Requests</h1>
     <${RequestFilters} place=${place} change=${change} />
     ${isLive ? html`<${Tail} fresh=${fresh} />` : html`<${Newer} ...${{ isFirst, isFiltered, fresh, show }} />`}
-    <${Await} of=${requests}>
+    <${Await}
+      of=${requests}
+      wayOut=${isFiltered && html`<a href=${hrefOf('requests', { since })}>Remove the filter</a>`}
+    >
       ${({ data, next }: Page<RequestJson>) => {
         const rows = isLive ? withFresh(fresh.rows, data) : data;
         if (rows.length === 0 && next === null) return html`<${None} ...${{ isFiltered, since }} />`;
@@ -173,25 +176,52 @@ function columnsFor(query: Query, rows: readonly RequestJson[]): readonly Column
         : html`<a href=${hrefOf('requests', query, id)}><${Time} at=${at} whole /></a>`,
     isHead: true,
   };
-  const cost = format.costs(
-    rows.map((row) => row.cost_usd),
-    true,
-  );
-  const firstByte = format.durations(rows.map((row) => row.first_byte_ms));
   const took = format.durations(rows.map((row) => row.duration_ms));
   return [
     first,
     ...COLUMNS,
-    { title: 'Cost', cell: (row) => cost(row.cost_usd), isNumber: true, isMinor: true },
-    { title: 'First byte', cell: (row) => firstByte(row.first_byte_ms), isNumber: true, isMinor: true },
+    ...figuresFor(rows),
     { title: 'Took', cell: (row) => took(row.duration_ms), isNumber: true },
+  ];
+}
+
+/** Only those that some row has: a list of failures leaves their room to the words. */
+function figuresFor(rows: readonly RequestJson[]): readonly Column<RequestJson>[] {
+  const figure = (
+    title: string,
+    of: (row: RequestJson) => number | null,
+    formatOf: (values: readonly (number | null)[]) => (value: number | null) => string,
+  ): Column<RequestJson>[] => {
+    const values = rows.map(of);
+    if (values.every((value) => value === null)) return [];
+    const shown = formatOf(values);
+    return [{ title, cell: (row) => shown(of(row)), isNumber: true, isMinor: true }];
+  };
+  return [
+    ...figure(
+      'Input',
+      (row) => row.input_tokens,
+      () => format.count,
+    ),
+    ...figure(
+      'Output',
+      (row) => row.output_tokens,
+      () => format.count,
+    ),
+    ...figure(
+      'Cost',
+      (row) => row.cost_usd,
+      (values) => format.costs(values, true),
+    ),
+    ...figure('First byte', (row) => row.first_byte_ms, format.durations),
   ];
 }
 
 const COLUMNS: readonly Column<RequestJson>[] = [
   {
     title: 'Request',
-    cell: ({ id }) => (id === null ? html`<${Unknown} />` : html`<code class="id">${id}</code>`),
+    cell: ({ id }) =>
+      id === null ? html`<${Unknown} />` : html`<code class="id"><${Name} of=${id} /></code>`,
     isExtra: true,
   },
   {
@@ -208,7 +238,5 @@ const COLUMNS: readonly Column<RequestJson>[] = [
     isMinor: true,
     isName: true,
   },
-  { title: 'Outcome', cell: (request) => html`<${Outcome} of=${request} />` },
-  { title: 'Input', cell: (request) => format.count(request.input_tokens), isNumber: true, isMinor: true },
-  { title: 'Output', cell: (request) => format.count(request.output_tokens), isNumber: true, isMinor: true },
+  { title: 'Outcome', cell: (request) => html`<${Outcome} of=${request} isBrief />` },
 ];

@@ -5,7 +5,7 @@ import { get, type Key, type Page, type RequestJson, type RequestUnderWay } from
 import * as format from '../../format.ts';
 import { html, type Children } from '../../html.ts';
 import { Outcome } from './outcome.ts';
-import { CopyButton, State, Time, Bar, Facts, type Fact } from '../../parts/text.ts';
+import { CopyButton, State, Time, Bar, Facts, Name, type Fact } from '../../parts/text.ts';
 import { Await, useLoaded } from '../../parts/load.ts';
 import { Table, type Column } from '../../parts/table.ts';
 import { hrefOf, type Place } from '../../route.ts';
@@ -50,6 +50,7 @@ function Detail({ request }: { request: Shown }): VNode {
   const { detail, id } = request;
   const isAdmitted = !isRefused(request);
   const curl = curlOf(request, location.origin);
+  const otherwise = isUnderWay(request) ? 'Not known so far' : 'Not recorded';
   return html`
     <p class="outcome" role="status">
       ${
@@ -74,17 +75,20 @@ function Detail({ request }: { request: Shown }): VNode {
     <div class="columns">
       <section>
         <h2>What</h2>
-        <${Known} facts=${what(request)} />
+        <${Known} facts=${what(request)} otherwise="Not given" />
       </section>
       <section>
         <h2>How long</h2>
-        <${Known} facts=${timings(request)} />
+        <${Known} facts=${timings(request)} otherwise=${otherwise} />
       </section>
       ${
         isAdmitted &&
         html`<section>
           <h2>Tokens</h2>
-          <${Known} facts=${[...tokens(request), ...(isUnderWay(request) ? [] : cacheFacts(request))]} />
+          <${Known}
+            facts=${[...tokens(request), ...(isUnderWay(request) ? [] : cacheFacts(request))]}
+            otherwise=${otherwise}
+          />
         </section>`
       }
     </div>
@@ -93,17 +97,13 @@ function Detail({ request }: { request: Shown }): VNode {
   `;
 }
 
-/** Facts that have a value; the names of the others are folded. */
-function Known({ facts }: { facts: readonly Fact[] }): VNode {
+/** Facts that have a value, and the names of the others behind `otherwise`. */
+function Known({ facts, otherwise }: { facts: readonly Fact[]; otherwise: string }): VNode {
   const isKnown = ({ value }: Fact): boolean => value !== null && value !== format.UNKNOWN;
-  const unknown = facts.filter((fact) => !isKnown(fact)).map(({ name }) => name);
-  return html`<${Facts} facts=${facts.filter(isKnown)} /> ${
-      unknown.length > 0 &&
-      html`<details class="folded">
-        <summary>${unknown.length === 1 ? 'One is' : `${unknown.length} are`} not known</summary>
-        ${unknown.join(', ')}
-      </details>`
-    }`;
+  const known = facts.filter(isKnown);
+  const unknown = facts.filter((fact) => !isKnown(fact)).map(({ name }) => name.toLowerCase());
+  return html`${known.length > 0 && html`<${Facts} facts=${known} />`}
+  ${unknown.length > 0 && html`<p class="unknown quiet-text">${otherwise}: ${unknown.join(', ')}</p>`}`;
 }
 
 const STEPS = { waited: 'Waited', failed: 'Failed', thought: 'First byte', answered: 'Last byte' };
@@ -114,7 +114,7 @@ function stepText({ kind, target, error }: Step, request: Shown): Children {
   if (isMoving && kind === 'answered') return 'From the first byte until now';
   if (kind === 'waited') return 'Waited in the gateway, before a target was asked';
   if (kind === 'failed') return html`${target} failed${error === undefined ? '' : `: ${errorWords(error)}`}`;
-  if (kind === 'thought') return html`First byte of ${target}`;
+  if (kind === 'thought') return html`Until the first byte of ${target}`;
   return error === undefined
     ? 'From the first byte to the last'
     : `From the first byte on, until: ${errorWords(error)}`;
@@ -125,6 +125,8 @@ function TimeLine({ request }: { request: Shown }): VNode | null {
     isUnderWay(request) ? { ...request, duration_ms: request.age_ms, error: null } : request,
   );
   const whole = steps.reduce((sum, { ms }) => sum + ms, 0);
+  // What moves would change its unit before one's eyes.
+  const duration = isUnderWay(request) ? format.duration : format.durations(steps.map(({ ms }) => ms));
   if (steps.length === 0) return null;
   return html`<section>
     <h2>Time</h2>
@@ -133,7 +135,7 @@ function TimeLine({ request }: { request: Shown }): VNode | null {
         ({ kind, ms }) =>
           html`<span
             class="step-${kind}"
-            title="${STEPS[kind]} ${format.duration(ms)}"
+            title="${STEPS[kind]} ${duration(ms)}"
             style=${{ width: `${(100 * ms) / whole}%` }}
           ></span>`,
       )}
@@ -144,7 +146,7 @@ function TimeLine({ request }: { request: Shown }): VNode | null {
           html`<li>
             <i class="step-${step.kind}" aria-hidden="true"></i>
             <span>${stepText(step, request)}</span>
-            <span class="nowrap">${format.duration(step.ms)}</span>
+            <span class="nowrap">${duration(step.ms)}</span>
           </li>`,
       )}
     </ol>
@@ -171,11 +173,11 @@ function what(request: Shown): Fact[] {
         conversation === null
           ? null
           : html`<a href=${hrefOf('conversations', {}, conversation)}
-              ><code class="id">${conversation}</code></a
-            >`,
+              ><code class="id"><${Name} of=${conversation} /></code
+            ></a>`,
     },
     { name: 'Agent', value: agent === null ? type : [type, agent].filter((word) => word !== null).join(' ') },
-    { name: 'Work', value: kind },
+    { name: 'Kind of work', value: kind },
     { name: 'Task', value: prompt },
     { name: 'Label', value: label },
     { name: 'Client', value: client },
@@ -186,12 +188,17 @@ function what(request: Shown): Fact[] {
 function KeyName({ id }: { id: string }): VNode {
   const keys = useLoaded((signal) => get<Page<Key>>('/keys', { q: id, limit: '10' }, signal), [id]);
   const key = keys.value?.data.find((one) => one.id === id);
-  const name = key === undefined ? html`<code>${id}</code>` : (key.name ?? html`<code>${key.prefix}…</code>`);
+  const name =
+    key === undefined
+      ? html`<code class="nowrap">${id}</code>`
+      : (key.name ?? html`<code class="nowrap">${key.prefix}…</code>`);
   return html`${
       key === undefined
         ? name
         : html`<a href=${hrefOf('keys', { state: 'all', find: id })} title=${id}>${name}</a>`
-    }${' '}(<a href=${hrefOf('requests', { since: '30d', key: id })}>its requests</a>)`;
+    }${' '}<span class="nowrap"
+      >(<a href=${hrefOf('requests', { since: '30d', key: id })}>its requests</a>)</span
+    >`;
 }
 
 function timings(request: Shown): Fact[] {
@@ -206,11 +213,12 @@ function timings(request: Shown): Fact[] {
 
 function timingsOfEnded({ at, first_byte_ms, duration_ms, output_tokens }: RequestJson): Fact[] {
   const rest = duration_ms === null || first_byte_ms === null ? null : duration_ms - first_byte_ms;
+  const duration = format.durations([first_byte_ms, duration_ms]);
   const pace = rest === null || rest < 50 || output_tokens === null ? null : (1000 * output_tokens) / rest;
   return [
     { name: 'Ended', value: html`<${Time} at=${at} whole />` },
-    { name: 'First byte', value: format.duration(first_byte_ms) },
-    { name: 'Whole', value: format.duration(duration_ms) },
+    { name: 'First byte', value: duration(first_byte_ms) },
+    { name: 'Took', value: duration(duration_ms) },
     { name: 'Tokens a second', value: format.rate(pace) },
   ];
 }
@@ -229,10 +237,10 @@ function tokens(request: Shown): Fact[] {
           ? `about ${format.count(estimated)}`
           : format.count(request.input_tokens),
     },
-    { name: 'from a cache', value: format.count(request.cache_read_tokens) },
-    { name: 'into a cache', value: format.count(request.cache_write_tokens) },
+    { name: 'Cache reads', value: format.count(request.cache_read_tokens) },
+    { name: 'Cache writes', value: format.count(request.cache_write_tokens) },
     { name: 'Output', value: format.count(request.output_tokens) },
-    { name: 'for reasoning', value: format.count(request.reasoning_tokens) },
+    { name: 'Reasoning', value: format.count(request.reasoning_tokens) },
     { name: 'Cost', value: format.cost(request.cost_usd) },
   ];
 }
@@ -285,7 +293,8 @@ function Result({ of: { error, status }, request }: { of: Attempt; request: Show
     return html`<${State} tone="plain">${request.state === 'answering' ? 'is answering' : 'is asked'}<//>`;
   const fault = error ?? (isUnderWay(request) ? null : request.error);
   if (fault === null) return html`<${State} tone="good">answered<//>`;
-  return html`<${State} tone="bad">${errorWords(fault)}<//>${status !== undefined && ` status ${status}`}`;
+  return html`<${State} tone="bad">${errorWords(fault)}<//
+    >${status !== undefined && html` <span class="nowrap">status ${status}</span>`}`;
 }
 
 function Attempts({ request }: { request: Shown }): VNode {
@@ -294,15 +303,21 @@ function Attempts({ request }: { request: Shown }): VNode {
   const took = format.durations(attempts.map(({ ms }) => ms));
   const columns: Column<Attempt>[] = [
     { title: 'Target', cell: ({ target }) => target, isHead: true, isName: true },
-    { title: 'Protocol', cell: ({ protocol }) => protocol, isMinor: true },
+    ...(attempts.some(({ protocol }) => protocol !== '')
+      ? [{ title: 'Protocol', cell: ({ protocol }: Attempt) => protocol, isMinor: true }]
+      : []),
     { title: 'Result', cell: (attempt) => html`<${Result} of=${attempt} request=${request} />` },
-    { title: 'Message', cell: ({ message }) => message ?? '' },
+    ...(attempts.some(({ message }) => message !== undefined)
+      ? [{ title: 'Message', cell: ({ message }: Attempt) => message ?? '' }]
+      : []),
     {
       title: 'Took',
       cell: ({ ms }) =>
-        html`<span class="share"
-          ><${Bar} part=${ms} whole=${longest} /><span class="percent">${took(ms)}</span></span
-        >`,
+        attempts.length === 1
+          ? took(ms)
+          : html`<span class="share"
+              ><${Bar} part=${ms} whole=${longest} /><span class="percent">${took(ms)}</span></span
+            >`,
       isNumber: true,
     },
   ];
@@ -314,18 +329,22 @@ function Attempts({ request }: { request: Shown }): VNode {
       ${
         attempts.length === 0
           ? html`<p>${isUnderWay(request) ? 'No target is asked yet.' : 'No target was contacted.'}</p>`
-          : html`<${Table}
-              caption="Attempts, in their order"
-              columns=${columns}
-              rows=${attempts}
-              asCards
-              keyOf=${(_: Attempt, index: number) => String(index)}
-            />`
+          : html`<div class="attempts">
+              <${Table}
+                caption="Attempts, in their order"
+                columns=${columns}
+                rows=${attempts}
+                asCards
+                keyOf=${(_: Attempt, index: number) => String(index)}
+              />
+            </div>`
       }
       ${
         passedOver.length > 0 &&
         html`<h3>Targets that were passed over</h3>
-          <${Facts} facts=${passedOver.map(({ target, why }) => ({ name: target, value: why }))} />`
+          <ul class="passed-over">
+            ${passedOver.map(({ target, why }) => html`<li>${target}: ${why}</li>`)}
+          </ul>`
       }
     </section>
   `;

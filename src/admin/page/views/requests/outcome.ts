@@ -10,14 +10,14 @@ type Ended = Pick<RequestJson, 'error' | 'status' | 'refused' | 'detail'>;
 
 const BLAMED = { client: 'the client', provider: 'the provider', gateway: 'the gateway', limit: 'a limit' };
 
-/** `the client, refused with 403, 30 times`; `502` where the words name who it was. */
-function whose({ error, status, refused, detail: { times = 1 } }: Ended): string {
+/** `the client, refused with 403, 30 times in a minute`; `502` where the words name who it was. `isBrief`: `the client, 403, 30 times`. */
+function whose({ error, status, refused, detail: { times = 1 } }: Ended, isBrief: boolean): string {
   const blamed = error === null ? undefined : blamedFor(error, refused);
   const words = error === null ? '' : errorWords(error);
   return [
     ...(blamed === undefined || words.includes(BLAMED[blamed]) ? [] : [BLAMED[blamed]]),
-    refused ? `refused with ${status}` : status === 200 ? 'within a stream' : String(status),
-    ...(times > 1 ? [`${format.count(times)} times in a minute`] : []),
+    refused && !isBrief ? `refused with ${status}` : status === 200 ? 'within a stream' : String(status),
+    ...(times > 1 ? [`${format.count(times)} times${isBrief ? '' : ' in a minute'}`] : []),
   ].join(', ');
 }
 
@@ -27,11 +27,11 @@ export function toneOf({ error, refused }: Ended): 'warn' | 'bad' {
   return blamed === 'client' || blamed === 'limit' ? 'warn' : 'bad';
 }
 
-export function Outcome({ of }: { of: Ended }): VNode {
+/** `isBrief`: in a list, where the rest is the title. */
+export function Outcome({ of, isBrief = false }: { of: Ended; isBrief?: boolean }): VNode {
   if (of.error === null) return html`<span class="quiet-text">answered</span>`;
-  const text = whose(of);
   return html`<span class="ended"
     ><${State} tone=${toneOf(of)}>${errorWords(of.error)}<//
-    ><small class="whose" title=${text}>${text}</small></span
+    ><small class="whose" title=${whose(of, false)}>${whose(of, isBrief)}</small></span
   >`;
 }
