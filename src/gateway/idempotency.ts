@@ -3,6 +3,7 @@
 import { createHash } from 'node:crypto';
 import { GatewayError } from '../errors.ts';
 import { type Claim, type KeptAnswer, MOST_KEPT } from '../repeats.ts';
+import { parseJson } from '../protocols/json/values.ts';
 import type { StreamNotices } from '../protocols/interface/stream.ts';
 import { askingKey } from './inbound/asking-key.ts';
 import type { Exchange, GatewayDeps, HeaderList, Sink } from './exchange.ts';
@@ -69,7 +70,7 @@ async function claimed(
 /** Read only where the same request is under way. */
 function asksForStream(bytes: Buffer): boolean {
   try {
-    return (JSON.parse(bytes.toString()) as { stream?: unknown } | null)?.stream === true;
+    return (parseJson(bytes.toString()) as { stream?: unknown } | null)?.stream === true;
   } catch {
     return false;
   }

@@ -12,6 +12,7 @@ import type { Protocol } from './interface/protocol.ts';
 import { bodyIn } from './json/body.ts';
 import { MAX_LEVELS, rawJson } from './json/raw-json.ts';
 import { measureJson } from './json/splice.ts';
+import { parseJson } from './json/values.ts';
 import { protocols } from './registry.ts';
 import { gatewayErrorOf } from './shared/client.ts';
 import { StreamTranslator } from './sse/stream-translation.ts';
@@ -162,7 +163,7 @@ function readObject(given: JsonObject | string, what: string): { text: string; v
     text = typeof given === 'string' ? given : rawJson(given);
     if (measureJson(Buffer.from(text), MAX_LEVELS).tooDeep)
       throw new Error(`nested deeper than ${MAX_LEVELS} levels`);
-    value = JSON.parse(text);
+    value = parseJson(text);
   } catch (error) {
     throw new GatewayError('invalid_request', `${what} is not JSON: ${(error as Error).message}`);
   }

@@ -2,6 +2,7 @@
 // is counted and priced as such, and its answer the endpoint's.
 import { authenticate } from '../../accounts/access.ts';
 import type { JsonObject } from '../../canonical/json.ts';
+import { parseJson } from '../../protocols/json/values.ts';
 import { ownArrival, permissionAt, readRequest, type Arrival, type Inbound } from './read-request.ts';
 import { BufferedExchange } from './buffered-exchange.ts';
 import { isServed, routingQuery } from './route.ts';
@@ -65,7 +66,7 @@ class InsteadSink implements Sink {
   }
 
   send(status: number, headers: HeaderList, body: Buffer | string): void {
-    const reply = JSON.parse(body.toString()) as JsonObject;
+    const reply = parseJson(body.toString()) as JsonObject;
     this.#sink.send(status, headers, JSON.stringify(this.#answer(reply)));
   }
 

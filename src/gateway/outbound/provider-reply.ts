@@ -15,6 +15,7 @@ import { plural } from '../../plural.ts';
 import { isAscii } from 'node:buffer';
 import { MAX_LEVELS } from '../../protocols/json/raw-json.ts';
 import { measureJson } from '../../protocols/json/splice.ts';
+import { parseJson } from '../../protocols/json/values.ts';
 import { NOT_JSON, EMPTY_ANSWER, BROKEN_OFF, faulty } from '../../failures.ts';
 
 export interface ReplyLimits {
@@ -265,7 +266,7 @@ export function readWholeReply(
 
 function parseReply(text: string): unknown {
   try {
-    return JSON.parse(text);
+    return parseJson(text);
   } catch {
     throw new FailureError(text === '' ? EMPTY_ANSWER : NOT_JSON);
   }

@@ -1,5 +1,6 @@
 // What is stored of an answer, so that later requests may refer to it.
 import type { JsonObject } from '../../canonical/json.ts';
+import { parseJson } from '../../protocols/json/values.ts';
 import type { HiddenTexts, ReplyIds } from '../../protocols/interface/answer.ts';
 import type { Exchange } from '../exchange.ts';
 import type { Target } from '../../routing/catalog.ts';
@@ -45,7 +46,7 @@ export function itemsToStore(
   if (stored === undefined || answer === undefined || (!isStored && memory === undefined)) return undefined;
   const request = references === undefined ? inbound : references.toStore;
   const { crossing, target } = given.request;
-  const value = typeof answer === 'string' ? (JSON.parse(answer) as JsonObject) : answer;
+  const value = typeof answer === 'string' ? (parseJson(answer) as JsonObject) : answer;
   const keeper = crossing || !isStored ? undefined : keeperOf(value, target);
   const theirs = opened === undefined ? undefined : replyIds?.theirs;
   const items = stored.toStore({

@@ -18,6 +18,7 @@ import {
   type Bounds,
   type Spans,
 } from './spans.ts';
+import { isAt, nameAt, parseJson, textIn } from './values.ts';
 
 /** A value in the body. Nodes are made anew wherever one is asked for. */
 export class JsonNode implements Range {
@@ -84,7 +85,7 @@ export class JsonNode implements Range {
     return this.#body.parse(this);
   }
 
-  /** The last member of that name, which is ASCII, as JSON.parse has it; undefined also for what is no object. */
+  /** The last member of that name, which is ASCII that JSON does not escape, as JSON.parse has it; undefined also for what is no object. */
   get(name: string): JsonNode | undefined {
     const found = this.#find(name);
     return found === -1 ? undefined : new JsonNode(this.#body, found);
@@ -233,7 +234,8 @@ export class JsonBody {
 
   parse({ start, end }: Range): JsonValue {
     this.#encoding ??= isAscii(this.bytes) ? 'latin1' : 'utf8';
-    return JSON.parse(this.bytes.toString(this.#encoding, start, end)) as JsonValue;
+    const text = this.bytes.toString(this.#encoding, start, end);
+    return this.#escapedNames ? parseJson(text) : (JSON.parse(text) as JsonValue);
   }
 
   #lazy(): JsonObject {
@@ -358,39 +360,4 @@ function hexAt(bytes: Buffer, from: number): number {
     code = code * 16 + (byte <= 0x39 ? byte - 0x30 : (byte & 0xdf) - 0x37);
   }
   return code;
-}
-
-function isAt(bytes: Buffer, from: number, text: string): boolean {
-  for (let at = 0; at < text.length; at++) if (bytes[from + at] !== text.charCodeAt(at)) return false;
-  return true;
-}
-
-function nameAt(bytes: Buffer, quote: number): string {
-  let end = quote + 1;
-  while (bytes[end] !== QUOTE) end += bytes[end] === BACKSLASH ? 2 : 1;
-  return textIn(bytes, quote, end + 1);
-}
-
-/** Names, roles and types come again and again: to find one is faster than to decode it. */
-const known: (string | undefined)[] = new Array<undefined>(512).fill(undefined);
-const LONGEST_KNOWN = 24;
-
-/** The string from its quote to behind the other one. */
-function textIn(bytes: Buffer, start: number, end: number): string {
-  const length = end - start - 2;
-  if (length === 0) return '';
-  if (length > LONGEST_KNOWN) return decoded(bytes, start, end);
-  const first = bytes[start + 1] ?? 0;
-  const last = bytes[end - 2] ?? 0;
-  const place = (first * 31 + last * 7 + length) % known.length;
-  const text = known[place];
-  if (text?.length === length && isAt(bytes, start + 1, text)) return text;
-  const found = decoded(bytes, start, end);
-  if (found.length === length) known[place] = found;
-  return found;
-}
-
-function decoded(bytes: Buffer, start: number, end: number): string {
-  const text = bytes.toString('utf8', start, end);
-  return text.includes('\\') ? (JSON.parse(text) as string) : text.slice(1, -1);
 }

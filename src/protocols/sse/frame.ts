@@ -1,6 +1,7 @@
 // One server-sent event, read no further than needed; and JSON without `data:` before it, which readers of events ignore: servers that
 // fail in mid-stream write their errors in this form, some with `error:` before it.
 import { type JsonValue, isObject, type JsonObject } from '../../canonical/json.ts';
+import { parseJson } from '../json/values.ts';
 
 /** One event, unchanged. `bytes` includes its blank line, so that all frames together are the stream again. */
 export interface Frame {
@@ -77,7 +78,7 @@ export class BytesFrame implements Frame {
   get value(): JsonValue | undefined {
     if (!this.isParsed) {
       this.isParsed = true;
-      this.ownValue = parseJson(this.data);
+      this.ownValue = parsed(this.data);
     }
     return this.ownValue;
   }
@@ -118,10 +119,10 @@ export class BytesFrame implements Frame {
   }
 }
 
-function parseJson(data: string): JsonValue | undefined {
+function parsed(data: string): JsonValue | undefined {
   if (data === '') return undefined;
   try {
-    return JSON.parse(data) as JsonValue;
+    return parseJson(data);
   } catch {
     return undefined;
   }

@@ -2,6 +2,7 @@
 import { isObject, type JsonObject, type JsonValue } from '../../../canonical/json.ts';
 import type { AnswerPlace, AnswerToStore, NewStored } from '../../interface/features.ts';
 import type { RelayedBody } from '../../interface/bodies.ts';
+import { parseJson } from '../../json/values.ts';
 
 /** One record under the id of its answer. */
 interface AnswerRecord {
@@ -50,7 +51,7 @@ export class StoredRecords {
     if (known !== undefined) return known;
     const text = this.#texts.get(id);
     if (text === undefined) return undefined;
-    const record = JSON.parse(text) as Partial<AnswerRecord & ItemRecord>;
+    const record = parseJson(text) as Partial<AnswerRecord & ItemRecord>;
     this.#parsed.set(id, record);
     return record;
   }

@@ -4,6 +4,7 @@ import type { StreamEvent, Usage } from '../../../canonical/reply.ts';
 import { isObject, type JsonObject, type JsonValue, stringOf } from '../../../canonical/json.ts';
 import type { ProviderFailure } from '../../../errors.ts';
 import type { StreamDecoder } from '../../interface/stream.ts';
+import { parseJson } from '../../json/values.ts';
 import { NumberedDelta } from '../../sse/delta-template.ts';
 import type { Frame } from '../../sse/splitter.ts';
 import { failureOf, failureOfEvent, failureOfStray, isError } from '../errors.ts';
@@ -153,7 +154,7 @@ class ResponsesStream implements StreamDecoder {
 
 function parsed(data: string): JsonObject | undefined {
   try {
-    const value: unknown = JSON.parse(data);
+    const value = parseJson(data);
     return isObject(value) ? value : undefined;
   } catch {
     return undefined;
