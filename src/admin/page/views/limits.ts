@@ -193,14 +193,16 @@ function Grants({ of, kind, act }: GrantsProps): VNode {
     (grant) =>
       html`<div class="grant">
         <span class="nowrap">+${amountText(grant.kind, grant.amount)}</span>${' '}
-        <span class="nowrap">until ${format.timeOfHour(grant.until)}</span>${' '}
-        <button
-          type="button"
-          class="link danger"
-          onClick=${() => act({ revoke: grant, account: of.account })}
+        <span class="nowrap"
+          >until ${format.timeOfHour(grant.until)}${' '}
+          <button
+            type="button"
+            class="link danger"
+            onClick=${() => act({ revoke: grant, account: of.account })}
+          >
+            Revoke<span class="hidden"> ${grant.id} of ${of.account}</span>
+          </button></span
         >
-          Revoke<span class="hidden"> ${grant.id} of ${of.account}</span>
-        </button>
       </div>`,
   )}`;
 }
@@ -257,8 +259,9 @@ function Revoke({ grant, account, done, onClose }: DialogProps & { grant: Grant;
   return html`
     <${AskDialog} title="Revoke the grant?" action="Revoke" isDangerous run=${run} onClose=${onClose}>
       <p>
-        ${account} has ${amountText(grant.kind, grant.amount)} more until
-        ${` ${format.timeOfHour(grant.until)}`}. This ends it at once, for all gateways on this database.
+        ${account} has ${amountText(grant.kind, grant.amount)} more until${' '}
+        <span class="nowrap">${format.timeOfHour(grant.until)}</span>. Revoking ends this at once, for all
+        gateways on this database.
       </p>
     <//>
   `;
