@@ -236,9 +236,9 @@ function Health(): VNode {
               ${
                 ill === 0
                   ? `All ${format.count(all.length)} targets are healthy.`
-                  : `${format.count(ill)} of ${format.count(all.length)} targets are avoided now.`
+                  : `${format.count(ill)} of ${format.count(all.length)} targets ${ill === 1 ? 'is' : 'are'} avoided now.`
               }
-              ${shown.length > 0 && shown.length < all.length && (ill === 0 ? ' Used lately:' : ' These, and those used lately:')}
+              ${shown.length > 0 && shown.length < all.length && (ill === 0 ? ' Used lately:' : ' Avoided or used lately:')}
             </p>
             ${
               shown.length > 0 &&
@@ -247,6 +247,7 @@ function Health(): VNode {
                 columns=${columns}
                 rows=${shown}
                 keyOf=${({ provider, model }: Target) => `${provider}/${model}`}
+                asCards
               />`
             }
           `;
@@ -291,6 +292,7 @@ function Ended(): VNode {
         columns=${columns}
         rows=${rows}
         keyOf=${(row: RequestJson, index: number) => row.id ?? String(index)}
+        asCards
       />
       <p class="below"><a href=${hrefOf('requests')}>All requests</a></p>
     </section>
