@@ -22,7 +22,7 @@ export interface Members {
   list: readonly Member[];
   /** The member that JSON.parse would give: the last of its name. */
   get(name: string): Member | undefined;
-  /** Names that are there more than once. */
+  /** Names that are there more than once, whatever the case of their letters. */
   duplicates: readonly string[];
   /** More levels than allowed: the scan stopped there. */
   tooDeep: boolean;
@@ -92,16 +92,21 @@ export class Found implements Members {
 const NONE: readonly string[] = [];
 const FEW = 24;
 
+/** Servers in Go take names for the same that differ in the case of letters alone: https://pkg.go.dev/encoding/json#Unmarshal */
 function namesGivenTwice(items: readonly Member[]): readonly string[] {
-  if (items.length <= FEW && items.every(({ name }, at) => isFirst(items, name, at))) return NONE;
+  if (items.length <= FEW && items.every(({ name }, at) => LOWER.test(name) && isFirst(items, name, at)))
+    return NONE;
   const seen = new Set<string>();
   const twice = new Set<string>();
   for (const { name } of items) {
-    if (seen.has(name)) twice.add(name);
-    seen.add(name);
+    const folded = name.toUpperCase().toLowerCase();
+    if (seen.has(folded)) twice.add(name);
+    seen.add(folded);
   }
   return [...twice];
 }
+
+const LOWER = /^[a-z0-9_]*$/;
 
 function isFirst(items: readonly Member[], name: string, at: number): boolean {
   for (let before = 0; before < at; before++) if (items[before]?.name === name) return false;
