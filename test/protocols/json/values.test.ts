@@ -3,6 +3,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { bodyIn } from '../../../src/protocols/json/body.ts';
 import { parseJson } from '../../../src/protocols/json/values.ts';
+import { argumentsToObject } from '../../../src/protocols/shared/tools/tool-names.ts';
 
 afterEach(() => void vi.restoreAllMocks());
 
@@ -74,4 +75,10 @@ it.each(['', 'x'.repeat(10_000)])('holds for bodies, small and large', (filling)
   const body = bodyIn(Buffer.from(text));
   expect({ ...body.value }).toEqual(expected);
   expect(body.member('deep')?.value).toEqual([{ stream: true }]);
+});
+
+it('holds for the arguments of calls that a provider gets as an object', () => {
+  breakParse();
+  const text = String.raw`{"\u540d":"x","\"":{"\\":"y"}}`;
+  expect(argumentsToObject(text)).toEqual({ value: { 名: 'x', '"': { '\\': 'y' } }, repaired: false });
 });

@@ -5,6 +5,7 @@
 // which alone can be referred to.
 import { isObject, type JsonObject, type JsonValue, stringOf } from '../../../canonical/json.ts';
 import type { ReplyContext, ReplyIds } from '../../interface/answer.ts';
+import { parseJson } from '../../json/values.ts';
 import type { Frame } from '../../sse/splitter.ts';
 import { listOf } from '../reply/decode.ts';
 import { isReferable } from '../reply/response.ts';
@@ -148,7 +149,7 @@ export function dataOf(frame: string): JsonObject | undefined {
   const start = frame.startsWith(DATA) ? 0 : frame.indexOf(`\n${DATA}`) + 1;
   if (start === 0 && !frame.startsWith(DATA)) return undefined;
   try {
-    const value: unknown = JSON.parse(frame.slice(start + DATA.length).replaceAll(`\n${DATA}`, '\n'));
+    const value = parseJson(frame.slice(start + DATA.length).replaceAll(`\n${DATA}`, '\n'));
     return isObject(value) ? value : undefined;
   } catch {
     return undefined;

@@ -1,6 +1,7 @@
 // Arguments of calls in a relayed history, for servers that parse them and refuse the conversation where they cannot.
 import { isObject, type JsonObject, type JsonValue } from '../../../canonical/json.ts';
 import { mendArguments } from '../../../repair/damaged-arguments.ts';
+import { parseJson } from '../../json/values.ts';
 import { objectsIn, type Fitting, type RelayRule } from './fit.ts';
 
 type Path = readonly (string | number)[];
@@ -33,7 +34,7 @@ export const messagesInputs: RelayRule = (fitting) => {
     for (const [at, { type, input }] of objectsIn(message.content)) {
       if (type !== 'tool_use' || isObject(input)) continue;
       const mended = textOf(input) || '{}';
-      const object = JSON.parse(mendArguments(mended) ?? mended) as JsonValue;
+      const object = parseJson(mendArguments(mended) ?? mended);
       fitting.set(['messages', index, 'content', at, 'input'], object, WHY);
     }
   }

@@ -10,6 +10,7 @@ import {
   type JsonValue,
 } from '../../../canonical/json.ts';
 import { keepText, likeness } from '../../json/raw-json.ts';
+import { parseJson } from '../../json/values.ts';
 
 /** What a target takes as the id of a tool call: `messages` letters, digits, `_` and `-`; `openai` at most 40 characters; `mistral` nine letters or digits. */
 export type ToolIdRule = 'any' | 'messages' | 'openai' | 'mistral';
@@ -74,7 +75,7 @@ export function argumentsToObject(text: string): { value: JsonObject; repaired: 
   if (text === '') return { value: {}, repaired: false };
   let value: JsonValue;
   try {
-    value = JSON.parse(text) as JsonValue;
+    value = parseJson(text);
   } catch {
     return text.trim() === '' ? { value: {}, repaired: false } : { value: rawObject(text), repaired: true };
   }
