@@ -207,7 +207,10 @@ function timings(request: Shown): Fact[] {
     { name: 'Started', value: html`<${Time} at=${request.started_at} whole />` },
     { name: 'First byte', value: format.duration(request.first_byte_ms) },
     { name: 'Until now', value: format.duration(request.age_ms) },
-    { name: 'Tokens a second', value: format.rate(request.tokens_per_second) },
+    {
+      name: 'Tokens a second',
+      value: request.first_byte_ms === null ? null : format.rate(request.tokens_per_second),
+    },
   ];
 }
 
@@ -226,7 +229,8 @@ function timingsOfEnded({ at, first_byte_ms, duration_ms, output_tokens }: Reque
 function tokens(request: Shown): Fact[] {
   if (isUnderWay(request)) {
     const { output_tokens: output } = request;
-    return [{ name: 'Output', value: output === null ? null : `about ${format.count(output)} so far` }];
+    const isCounted = output !== null && output > 0;
+    return [{ name: 'Output', value: isCounted ? `about ${format.count(output)} so far` : null }];
   }
   const estimated = request.detail.estimated_input;
   return [
