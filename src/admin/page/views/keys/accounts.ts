@@ -36,7 +36,7 @@ export function Accounts({ accounts, isFiltered, tiers, turn, changed, open }: A
     return isFiltered
       ? html`<p>No account has this in its name.</p>`
       : html`<${Empty} title="There are no accounts yet.">
-          <p>An account comes with its first key: “Create a key”.</p>
+          <p>An account comes with its first key: <span class="nowrap">“Create a key”</span>.</p>
         <//>`;
   }
   const assign = async (shown: Account, tier: string): Promise<void> => {

@@ -44,10 +44,11 @@ const COLUMNS: readonly Column<Key>[] = [
 ];
 
 /** The account stands above it, and leaves room for this. */
-const OF_ACCOUNT: readonly Column<Key>[] = [
-  ...COLUMNS.filter(({ title }) => title !== 'Account'),
-  { title: 'Created', cell: (key) => html`<${Time} at=${key.created_at} />`, isExtra: true },
-];
+const OF_ACCOUNT: readonly Column<Key>[] = COLUMNS.map((column) =>
+  column.title === 'Account'
+    ? { title: 'Created', cell: (key) => html`<${Time} at=${key.created_at} />`, isExtra: true }
+    : column,
+);
 
 interface KeysProps {
   caption: string;

@@ -20,6 +20,10 @@ const STATES = [
   { value: 'all', title: 'All' },
 ];
 
+/** Of a list that has an order. */
+const order = ({ value }: Loaded<Page<unknown>>): string =>
+  (value?.data.length ?? 0) > 1 ? ', newest first' : '';
+
 /** What the view lists, as its place says. */
 function useLists({ find = '', state = '', account, cursor, accounts: after }: Place['query']) {
   const query = { q: find, order: 'newest', limit: PAGE_ROWS };
@@ -70,7 +74,7 @@ export function KeysView({ place, change }: ViewProps): VNode {
     <${WaitingSignIns} />
     <${Filters} place=${place} change=${change} />
     <section>
-      <h2>Accounts, newest first</h2>
+      <h2>Accounts${order(accounts)}</h2>
       <${Await} of=${accounts}>
         ${({ data, next }: Page<Account>) => html`
           <${Accounts}
@@ -128,7 +132,7 @@ interface KeysSectionProps {
 function KeysSection({ query, keys, open }: KeysSectionProps): VNode {
   const { find = '', state = '', account } = query;
   return html`<section>
-    <h2>Keys${account !== undefined && html` of <${Name} of=${account} />`}, newest first</h2>
+    <h2>Keys${account !== undefined && html` of <${Name} of=${account} />`}${order(keys)}</h2>
     ${account !== undefined && html`<p><a href=${hrefOf('keys', { find, state })}>Keys of all accounts</a></p>`}
     <${Await} of=${keys}>
       ${({ data, next }: Page<Key>) => html`
@@ -187,7 +191,10 @@ function NoKeys({
     <//>`;
   }
   return html`<${Empty} title="There are no valid keys.">
-    <p>A client needs one: “Create a key”, then <a href=${hrefOf('connect')}>connect a tool</a> with it.</p>
+    <p>
+      A client needs one: <span class="nowrap">“Create a key”</span>, then
+      <a href=${hrefOf('connect')}>connect a tool</a> with it.
+    </p>
   <//>`;
 }
 
