@@ -75,10 +75,10 @@ describe.skipIf(chrome === undefined)('keys and accounts', { timeout: 120_000 },
 
   it('finds keys and accounts by the server, and shows the ended ones when they are chosen', async () => {
     const page = await open();
-    await page.getByLabel('Find an account or a key').fill('LAPT');
+    await page.getByLabel('Find account or key').fill('LAPT');
     await expect.poll(() => keysTable(page).getByRole('row').count(), { timeout: PATIENCE }).toBe(2);
     await page.getByText('No account has this in its name.').waitFor();
-    await page.getByLabel('Find an account or a key').fill('');
+    await page.getByLabel('Find account or key').fill('');
     await page.getByLabel('Keys', { exact: true }).selectOption('ended');
     await keysTable(page).getByText('expired').first().waitFor();
     await page.getByRole('link', { name: 'Next page' }).click();

@@ -108,7 +108,7 @@ function Filters({ place: { query }, change }: ViewProps): VNode {
     change({ cursor: undefined, accounts: undefined, ...more }, isMore);
   return html`<div class="filters" role="search">
     <${Text}
-      label="Find an account or a key"
+      label="Find account or key"
       name="find"
       value=${find}
       onChange=${(value: string, isMore: boolean) => filter({ find: value.trim() }, isMore)}
