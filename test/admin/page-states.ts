@@ -36,7 +36,8 @@ export async function openScene(page: Page, running?: TestGateway): Promise<Scen
     ...{ gateway, page },
     request: rows.find(({ detail }) => detail !== null)?.requestId ?? '',
     failed: rows.find(({ error }) => error !== null)?.requestId ?? '',
-    conversation: data.find(({ subagents }) => subagents > 0)?.id ?? '',
+    // The more agents, the more there is to see.
+    conversation: data.toSorted((one, other) => other.subagents - one.subagents)[0]?.id ?? '',
     stopped: data.find(({ stopped }) => stopped !== null)?.id ?? '',
   };
 }
