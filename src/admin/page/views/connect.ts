@@ -21,7 +21,7 @@ export function ConnectView({ place, change }: ViewProps): VNode {
         const chosen = facts.tools.find(({ name }) => name === tool) ?? facts.tools[0];
         return html`
           <${Addresses} facts=${facts} />
-          <div class="filters" role="group" aria-label="What is shown">
+          <div class="filters choices" role="group" aria-label="What is shown">
             <${Select}
               label="Tool"
               name="tool"
