@@ -65,7 +65,7 @@ const columnsOf = (grants: Member['grants']): readonly Column<Limit>[] => [
       >`,
     isHead: true,
   },
-  { title: 'Used', cell: (limit) => html`<${Share} limit=${limit} />` },
+  { title: 'Used', cell: (limit) => html`<${Share} limit=${limit} />`, isNumber: true },
   {
     title: 'Spent',
     cell: (limit) => `${limit.unpriced > 0 ? '≥ ' : ''}${amount(limit, limit.spent)}`,
