@@ -309,22 +309,28 @@ const section = (title: string, children: Children): VNode =>
     ${children}
   </section>`;
 
-const MISSES: readonly Column<Miss>[] = [
-  {
-    title: 'When',
-    cell: ({ at, request }) =>
-      request === null
-        ? html`<${Time} at=${at} whole />`
-        : html`<a href=${hrefOf('requests', {}, request)}><${Time} at=${at} whole /></a>`,
-    isHead: true,
-  },
-  {
-    title: 'Cause',
-    cell: ({ cause, detail }) => `${missWords(cause)}${detail === null ? '' : ` (${detail})`}`,
-  },
-  { title: 'Tokens', cell: ({ tokens }) => format.count(tokens), isNumber: true, isLesser: true },
-  { title: 'Cost', cell: (miss) => format.cost(miss.cost_usd), isNumber: true },
-];
+function missesFor(rows: readonly Miss[]): readonly Column<Miss>[] {
+  const cost = format.costs(
+    rows.map((miss) => miss.cost_usd),
+    true,
+  );
+  return [
+    {
+      title: 'When',
+      cell: ({ at, request }) =>
+        request === null
+          ? html`<${Time} at=${at} whole />`
+          : html`<a href=${hrefOf('requests', {}, request)}><${Time} at=${at} whole /></a>`,
+      isHead: true,
+    },
+    {
+      title: 'Cause',
+      cell: ({ cause, detail }) => `${missWords(cause)}${detail === null ? '' : ` (${detail})`}`,
+    },
+    { title: 'Tokens', cell: ({ tokens }) => format.count(tokens), isNumber: true, isLesser: true },
+    { title: 'Cost', cell: (miss) => cost(miss.cost_usd), isNumber: true },
+  ];
+}
 
 function Misses({ rows }: { rows: readonly Miss[] }): VNode {
   if (rows.length === 0) return html``;
@@ -332,7 +338,7 @@ function Misses({ rows }: { rows: readonly Miss[] }): VNode {
     'Cache misses',
     html`<${Table}
       caption="Answers whose prompt cache was missed"
-      columns=${MISSES}
+      columns=${missesFor(rows)}
       rows=${rows}
       keyOf=${({ request, at }: Miss, index: number) => `${request ?? at} ${index}`}
     />`,
