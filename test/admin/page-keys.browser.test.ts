@@ -267,7 +267,7 @@ describe.skipIf(chrome === undefined)('keys and accounts', { timeout: 120_000 },
     await page.getByRole('button', { name: `Approve ${String(code)}` }).click();
     const form = page.getByRole('dialog', { name: 'Let this client in?' });
     await form.getByLabel('Account', { exact: true }).fill('ada');
-    await form.getByLabel('Expires', { exact: true }).selectOption('30');
+    await form.getByLabel('The sign-in expires').selectOption('30');
     await form.getByRole('button', { name: 'Approve' }).click();
     await page.getByRole('status').filter({ hasText: 'is approved for ada' }).waitFor();
   });

@@ -192,7 +192,7 @@ function NoKeys({
   }
   return html`<${Empty} title="There are no valid keys.">
     <p>
-      A client needs one: <span class="nowrap">“Create a key”</span>, then
+      A client needs one: <span class="nowrap">“Create a key”</span>, then${' '}
       <a href=${hrefOf('connect')}>connect a tool</a> with it.
     </p>
   <//>`;
