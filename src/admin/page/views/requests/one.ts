@@ -113,9 +113,10 @@ function stepText({ kind, target, error }: Step, request: Shown): Children {
   if (isMoving && kind === 'thought' && request.first_byte_ms === null) return `${target} is asked`;
   if (isMoving && kind === 'answered') return 'From the first byte until now';
   if (kind === 'waited') return 'Waited in the gateway, before a target was asked';
-  if (kind === 'failed')
-    return html`${target}
-    failed${error === undefined ? '' : `: ${errorWords(error).replace(/^failed: /, '')}`}`;
+  if (kind === 'failed') {
+    const why = error === undefined ? '' : `: ${errorWords(error).replace(/^failed: /, '')}`;
+    return `${target} failed${why}`;
+  }
   if (kind === 'thought') return html`Until the first byte of ${target}`;
   return error === undefined
     ? 'From the first byte to the last'
