@@ -177,10 +177,15 @@ function columnsFor(query: Query, rows: readonly RequestJson[]): readonly Column
     isHead: true,
   };
   const took = format.durations(rows.map((row) => row.duration_ms));
+  const figures = figuresFor(rows);
   return [
     first,
     ...COLUMNS,
-    ...figuresFor(rows),
+    {
+      title: 'Outcome',
+      cell: (request) => html`<${Outcome} of=${request} isBrief isWide=${figures.length === 0} />`,
+    },
+    ...figures,
     { title: 'Took', cell: (row) => took(row.duration_ms), isNumber: true },
   ];
 }
@@ -238,5 +243,4 @@ const COLUMNS: readonly Column<RequestJson>[] = [
     isMinor: true,
     isName: true,
   },
-  { title: 'Outcome', cell: (request) => html`<${Outcome} of=${request} isBrief />` },
 ];

@@ -27,10 +27,17 @@ export function toneOf({ error, refused }: Ended): 'warn' | 'bad' {
   return blamed === 'client' || blamed === 'limit' ? 'warn' : 'bad';
 }
 
-/** `isBrief`: in a list, where the rest is the title. */
-export function Outcome({ of, isBrief = false }: { of: Ended; isBrief?: boolean }): VNode {
+interface OutcomeProps {
+  of: Ended;
+  /** In a list, where the rest is the title. */
+  isBrief?: boolean;
+  /** There are no figures that need the room. */
+  isWide?: boolean;
+}
+
+export function Outcome({ of, isBrief = false, isWide = false }: OutcomeProps): VNode {
   if (of.error === null) return html`<span class="quiet-text">answered</span>`;
-  return html`<span class="ended"
+  return html`<span class=${isWide ? 'ended wide' : 'ended'}
     ><${State} tone=${toneOf(of)}>${errorWords(of.error)}<//
     ><small class="whose" title=${whose(of, false)}>${whose(of, isBrief)}</small></span
   >`;
