@@ -1,6 +1,7 @@
 // A member in the browser: signs in with a key, sees what is theirs and nothing of others, and the key stays nowhere.
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import type { BrowserContext, Page } from 'playwright-core';
+import { get, whenSessionIsOver } from '../../src/admin/page/api.ts';
 import { ask } from '../helpers/ask.ts';
 import { startGateway, type TestGateway } from '../helpers/gateway.ts';
 import { expectAccessible, openOwner, watchedPage } from './page-checks.ts';
@@ -106,5 +107,38 @@ describe.skipIf(chrome === undefined)('a member', { timeout: 120_000 }, () => {
     await expectAccessible(page, 'sign-in, 320');
     const owner = await openOwner(context, gateway, 'keys', /401/);
     await owner.getByText('bob').first().waitFor();
+  });
+});
+
+describe('a request of the page', () => {
+  const answers = (status: number): void => {
+    vi.stubGlobal('fetch', (_: string, { signal }: { signal: AbortSignal }) => {
+      const start = (controller: ReadableStreamDefaultController): void =>
+        signal.addEventListener('abort', () => controller.error(signal.reason));
+      return Promise.resolve(new Response(new ReadableStream({ start }), { status }));
+    });
+  };
+  afterEach(() => void vi.unstubAllGlobals());
+
+  // The view that is left would replace the reason that another one has shown.
+  it.each([401, 500, 200])('that is left while its answer of %d comes says nothing', async (status) => {
+    answers(status);
+    const over = vi.fn();
+    whenSessionIsOver(over);
+    const leaving = new AbortController();
+    const loaded = get('/requests', {}, leaving.signal);
+    await new Promise<void>((resolve) => void setTimeout(resolve, 10));
+    leaving.abort();
+    await expect(loaded).rejects.toHaveProperty('name', 'AbortError');
+    expect(over).not.toHaveBeenCalled();
+  });
+
+  it('whose answer breaks off is a failure, not an empty answer', async () => {
+    const start = (controller: ReadableStreamDefaultController): void => {
+      controller.enqueue(new TextEncoder().encode('{"data":['));
+      controller.error(new TypeError('terminated'));
+    };
+    vi.stubGlobal('fetch', () => Promise.resolve(new Response(new ReadableStream({ start }))));
+    await expect(get('/requests')).rejects.toThrow(/^The gateway does not answer/);
   });
 });

@@ -82,23 +82,30 @@ export function whenSessionIsOver(listener: (error: ApiError) => void): void {
 
 async function send<Value>(path: string, init: RequestInit = {}, isQuiet = false): Promise<Value> {
   const response = await ask(path, init, isQuiet);
-  return (await response.json().catch(() => ({}))) as Value;
+  if (response.status === 204) return {} as Value;
+  return (await orThrow(response.json(), init)) as Value;
 }
 
 /** The answer, if it is a good one. */
 async function ask(path: string, init: RequestInit, isQuiet = false): Promise<Response> {
-  let response: Response;
-  try {
-    response = await fetch(path, { ...init, credentials: 'same-origin' });
-  } catch (error) {
-    if (init.signal?.aborted === true) throw error;
-    throw new ApiError(0, { detail: 'The gateway does not answer. Check that it runs: gateway status' });
-  }
+  const response = await orThrow(fetch(path, { ...init, credentials: 'same-origin' }), init);
   if (response.ok) return response;
   const body = (await response.json().catch(() => ({}))) as unknown;
+  // Who left while the reason came must not say without it that the session is over.
+  init.signal?.throwIfAborted();
   const problem = new ApiError(response.status, body as Partial<Problem>);
   if (response.status === 401 && !isQuiet) onSessionOver(problem);
   throw problem;
+}
+
+/** Throws ApiError where the gateway is gone, whatever a request that was left throws. */
+async function orThrow<Value>(value: Promise<Value>, { signal }: RequestInit): Promise<Value> {
+  try {
+    return await value;
+  } catch (error) {
+    if (signal?.aborted === true) throw error;
+    throw new ApiError(0, { detail: 'The gateway does not answer. Check that it runs: gateway status' });
+  }
 }
 
 export type Query = Readonly<Record<string, string | undefined>>;
