@@ -143,5 +143,5 @@ function valueText(value: unknown): string {
     return Object.entries(value)
       .map(([name, inner]) => `${name.replaceAll('_', ' ')} ${valueText(inner)}`)
       .join(', ');
-  return String(value as string | number);
+  return String(value);
 }
