@@ -143,5 +143,5 @@ function valueText(value: unknown): string {
     return Object.entries(value)
       .map(([name, inner]) => `${name.replaceAll('_', ' ')} ${valueText(inner)}`)
       .join(', ');
-  return String(value);
+  return typeof value === 'string' ? value : JSON.stringify(value);
 }
