@@ -13,6 +13,7 @@ import type { Exchange, GatewayDeps, HeaderList } from '../gateway/exchange.ts';
 import { withoutKeys } from '../ids.ts';
 import type { KnownModel, Told } from '../protocols/interface/endpoint.ts';
 import type { ClientProtocol } from '../protocols/interface/protocol.ts';
+import { parseJson } from '../protocols/json/values.ts';
 import {
   encodeModel,
   encodeModelList,
@@ -86,7 +87,7 @@ async function objectIn(exchange: Exchange): Promise<JsonObject> {
 
 function parsed(text: string): unknown {
   try {
-    return JSON.parse(text);
+    return parseJson(text);
   } catch {
     return undefined;
   }

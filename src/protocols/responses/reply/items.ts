@@ -8,6 +8,7 @@ import {
 } from '../../../canonical/thinking-signature.ts';
 import type { Ids } from '../../../ids.ts';
 import type { ReplyContext } from '../../interface/answer.ts';
+import { parseJson } from '../../json/values.ts';
 import type { ClientTool, ToolDirectory, ToolKind } from '../request/tools.ts';
 import { isStored } from './response.ts';
 
@@ -177,7 +178,7 @@ function isTexts(value: JsonValue | undefined): boolean {
 
 function parsed(written: string): JsonObject | undefined {
   try {
-    const value: unknown = JSON.parse(written || '{}');
+    const value = parseJson(written || '{}');
     return isObject(value) ? value : undefined;
   } catch {
     return undefined;
