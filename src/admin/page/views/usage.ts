@@ -64,7 +64,10 @@ export function UsageView({ place, change }: ViewProps): VNode {
         onChange=${(value: string) => change({ account: value })}
       />
     </div>
-    <${Await} of=${summary}>
+    <${Await}
+      of=${summary}
+      wayOut=${account !== '' && html`<a href=${hrefOf('usage', { ...place.query, account: undefined })}>All accounts</a>`}
+    >
       ${(value: UsageSummary) => html`<${Summary} summary=${value} query=${query} place=${place.query} />`}
     <//>
   `;
