@@ -82,7 +82,6 @@ export function whenSessionIsOver(listener: (error: ApiError) => void): void {
 
 async function send<Value>(path: string, init: RequestInit = {}, isQuiet = false): Promise<Value> {
   const response = await ask(path, init, isQuiet);
-  if (response.status === 204) return {} as Value;
   return (await orThrow(response.json(), init)) as Value;
 }
 
@@ -91,14 +90,14 @@ async function ask(path: string, init: RequestInit, isQuiet = false): Promise<Re
   const response = await orThrow(fetch(path, { ...init, credentials: 'same-origin' }), init);
   if (response.ok) return response;
   const body = (await response.json().catch(() => ({}))) as unknown;
-  // Who left while the reason came must not say without it that the session is over.
+  // A view that was left has no reason to give: it must not replace the one that another view has shown.
   init.signal?.throwIfAborted();
   const problem = new ApiError(response.status, body as Partial<Problem>);
   if (response.status === 401 && !isQuiet) onSessionOver(problem);
   throw problem;
 }
 
-/** Throws ApiError where the gateway is gone, whatever a request that was left throws. */
+/** Throws ApiError if the gateway does not answer whole; of a request that was aborted, what the abort throws. */
 async function orThrow<Value>(value: Promise<Value>, { signal }: RequestInit): Promise<Value> {
   try {
     return await value;

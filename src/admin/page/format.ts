@@ -1,4 +1,5 @@
 // Numbers and times in the reader's own locale. An unknown value is a dash, which screen readers hear as "unknown" (parts/text.ts).
+import { plural } from '../../plural.ts';
 
 const number = new Intl.NumberFormat();
 const decimal = new Intl.NumberFormat(undefined, { minimumFractionDigits: 1, maximumFractionDigits: 1 });
@@ -58,8 +59,7 @@ const or = (value: Maybe, format: (value: number) => string): string =>
 
 export const count = (value: Maybe): string => or(value, (known) => number.format(known));
 /** "1 commit", "2 commits". */
-export const counted = (value: number, noun: string): string =>
-  `${number.format(value)} ${noun}${value === 1 ? '' : 's'}`;
+export const counted = (value: number, noun: string): string => plural(value, noun, number.format(value));
 export const rate = (value: Maybe): string => or(value, (known) => decimal.format(known));
 /** 12.3K: where space is short. */
 export const short = (value: Maybe): string =>

@@ -21,7 +21,7 @@ export function parseJson(text: string): JsonValue {
   if (!hasEscapedName(text)) return JSON.parse(text) as JsonValue;
   const bytes = Buffer.from(text.replace(/\p{Surrogate}/gu, escaped));
   const spans = scanJson(bytes, UNBOUNDED);
-  // It says why it is none.
+  // Not JSON: this throws the error that says why.
   if (spans === undefined) return JSON.parse(text) as JsonValue;
   const value = valueOf(bytes, spans.rows);
   giveBack(spans.rows);

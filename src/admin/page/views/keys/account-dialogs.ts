@@ -36,9 +36,13 @@ export function RemoveDialog({ of, done, onClose }: AccountDialogProps): VNode {
   const { account, keys } = of;
   async function remove(form: FormData): Promise<void> {
     if (textOf(form, 'account') !== account) throw new Error('This is not the name of the account.');
-    const shown = shownAccount(of, ['keys'], (now) => `it has ${counted(now.keys, 'key')} now, not ${keys}`);
+    const shown = shownAccount(
+      of,
+      ['keys'],
+      (now) => `it has ${format.counted(now.keys, 'key')} now, not ${keys}`,
+    );
     const removed = await changeShown<RemovedAccount, Account>(shown, { method: 'DELETE' });
-    done(`The account ${account} is removed, with ${counted(removed.keys, 'key')}.`);
+    done(`The account ${account} is removed, with ${format.counted(removed.keys, 'key')}.`);
     onClose();
   }
   return html`<${AskDialog}
@@ -49,12 +53,9 @@ export function RemoveDialog({ of, done, onClose }: AccountDialogProps): VNode {
     onClose=${onClose}
   >
     <p>
-      The account <b>${account}</b> is deleted, with ${counted(keys, 'key')}, its stored answers and its
-      usage. ${keys === 1 ? 'The key is' : 'The keys are'} refused at once. This cannot be undone.
+      The account <b>${account}</b> is deleted, with ${format.counted(keys, 'key')}, its stored answers and
+      its usage. ${keys === 1 ? 'The key is' : 'The keys are'} refused at once. This cannot be undone.
     </p>
     <${Text} label="Type the name of the account" name="account" required />
   <//>`;
 }
-
-const counted = (number: number, noun: string): string =>
-  `${format.count(number)} ${noun}${number === 1 ? '' : 's'}`;
