@@ -119,6 +119,12 @@ describe('P4: the only model that a key may use is the one that a provider reads
   });
 });
 
+it('P4: says why names that differ in case alone are one', async () => {
+  const [same, other] = [await post('chat', chat(',"model":"n"')), await post('chat', chat(',"Model":"n"'))];
+  expect(same.text).toContain('the field \\"model\\" is given twice"');
+  expect(other.text).toContain('the field \\"Model\\" is given twice, since some servers ignore');
+});
+
 describe('P4: numbers and sizes that readers read differently', () => {
   it.each([
     ['chat', chat(',"max_tokens":1e999'), 400],

@@ -169,9 +169,12 @@ function askedIn(request: GenerationRequest): ReplyOptions {
 export function readRequest(arrival: Arrival, bytes: Buffer, maxValues = Infinity): Inbound {
   if (!isUtf8(bytes)) throw new GatewayError('invalid_request', 'the body is not valid UTF-8');
   const body = readJson(bytes, { maxDepth: MAX_LEVELS, maxValues }) ?? refuseBody(bytes, maxValues);
-  const [twice] = body.members.duplicates;
+  const { list, duplicates } = body.members;
+  const [twice] = duplicates;
   if (twice !== undefined) {
-    throw new GatewayError('invalid_request', `the field ${JSON.stringify(twice)} is given twice`, {
+    const isSame = list.filter(({ name }) => name === twice).length > 1;
+    const why = isSame ? '' : ', since some servers ignore the case of its letters';
+    throw new GatewayError('invalid_request', `the field ${JSON.stringify(twice)} is given twice${why}`, {
       param: twice,
     });
   }
