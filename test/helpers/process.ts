@@ -2,7 +2,8 @@
 import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -70,7 +71,8 @@ export function startHome(environment: Record<string, string> = {}): {
   const children = new Set<ChildProcess>();
   const remove = async (): Promise<void> => {
     await Promise.all([...children].map(end));
-    rmSync(around, { recursive: true, force: true });
+    // Workers of a killed gateway end by themselves a little later, and Node writes its cache of compiled code then.
+    await rm(around, { recursive: true, force: true, maxRetries: 20, retryDelay: 50 });
   };
 
   const environmentOf = () => ({
